@@ -1,0 +1,3 @@
+module rushgate
+
+go 1.26
