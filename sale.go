@@ -207,3 +207,9 @@ func addUnits(total, add int64) (int64, error) {
 	}
 	return 0, &Error{Code: NotEnoughFree, Message: fmt.Sprintf("the item has only %d units in all", total)}
 }
+
+// sameRules says that a change changed nothing that a Put would write.
+func (s *Sale) sameRules(o *Sale) bool {
+	return s.Name == o.Name && s.OpensAt.Equal(o.OpensAt) && s.ClosesAt.Equal(o.ClosesAt) &&
+		s.PerUser == o.PerUser && s.Hold == o.Hold && s.Frozen == o.Frozen && s.Ended == o.Ended
+}

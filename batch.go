@@ -1,0 +1,257 @@
+package rushgate
+
+import (
+	"context"
+	"time"
+)
+
+// batch is one trip of the desk: the tickets it took, what the gate decided,
+// and what the ledger writes. The desk uses one again and again.
+type batch struct {
+	desk    *desk
+	tickets []*ticket
+	at      time.Time
+
+	asks      []Ask
+	decisions []Decision
+	granted   int
+
+	write Batch
+	run   int // write.Steps from here on belong to the current run of claims
+	moved map[ID]*Claim
+}
+
+func (b *batch) reset() {
+	clear(b.tickets)
+	clear(b.write.Steps)
+	*b = batch{desk: b.desk, tickets: b.tickets[:0], asks: b.asks[:0], decisions: b.decisions[:0],
+		write: Batch{Steps: b.write.Steps[:0]}}
+}
+
+// decide asks the gate about all claims, in order, and lets errands do what
+// must come before the ledger. An errand between claims divides them: those
+// before it are decided before it.
+func (b *batch) decide() {
+	b.at = b.desk.now().Truncate(time.Millisecond) // as exact as a ledger keeps it
+	from := 0
+	for i, t := range b.tickets {
+		if t.errand == nil {
+			continue
+		}
+		b.decideClaims(b.tickets[from:i])
+		from = i + 1
+		t.err = t.errand.enter(b)
+		b.run = len(b.write.Steps)
+	}
+	b.decideClaims(b.tickets[from:])
+}
+
+// decideClaims is one call of the gate for a run of claim tickets.
+func (b *batch) decideClaims(tickets []*ticket) {
+	first := len(b.asks)
+	for _, t := range tickets {
+		for i := range t.asks {
+			t.asks[i].ID = b.desk.ids.next()
+		}
+		b.asks = append(b.asks, t.asks...)
+	}
+	asks := b.asks[first:]
+	if len(asks) == 0 {
+		return
+	}
+	for range asks {
+		b.decisions = append(b.decisions, Decision{})
+	}
+	decisions := b.decisions[first:]
+	err := b.desk.gate.Claim(context.Background(), b.at, asks, decisions)
+	n := 0
+	for _, t := range tickets {
+		for i := range t.asks {
+			if err != nil {
+				t.answers[i].Err = unavailable(err, "the gate cannot be reached; nothing was granted")
+			} else {
+				b.take(&t.asks[i], &decisions[n], &t.answers[i])
+			}
+			n++
+		}
+	}
+	b.run = len(b.write.Steps)
+}
+
+// take turns one decision into an answer, and a grant into a row to record.
+func (b *batch) take(a *Ask, d *Decision, answer *Result) {
+	*answer = Result{}
+	switch d.Code {
+	case Granted:
+		answer.Claim = b.grant(a, d.Slot)
+	case Replayed:
+		answer.Claim.ID, answer.Replayed = d.Prior, true
+	case LimitReached:
+		answer.Err = &Error{Code: LimitReached, Message: "this user has as many units as one may have", Claims: d.Has}
+	default:
+		if sale := b.desk.catalog.sale(a.Sale); sale != nil {
+			answer.Err = refusal(d.Code, sale)
+		} else {
+			answer.Err = unknownSale(a.Sale)
+		}
+	}
+}
+
+// grant makes the claim and puts it into the step of its sale.
+func (b *batch) grant(a *Ask, slot int32) Claim {
+	sale := b.desk.catalog.sale(a.Sale)
+	c := Claim{ID: a.ID, Sale: a.Sale, Item: a.Item, User: a.User, Quantity: a.Quantity,
+		Slot: slot, State: Held, Key: a.Key, CreatedAt: b.at}
+	if sale.Hold > 0 {
+		c.ExpiresAt = b.at.Add(sale.Hold)
+	} else {
+		c.State, c.EndedAt = Confirmed, b.at
+	}
+	b.granted++
+	for _, s := range b.write.Steps[b.run:] {
+		if g := s.(*Grant); g.Sale == a.Sale {
+			g.Claims = append(g.Claims, c)
+			return c
+		}
+	}
+	b.write.Steps = append(b.write.Steps, &Grant{Sale: sale.ID, Epoch: sale.Epoch, PerUser: sale.PerUser, Claims: []Claim{c}})
+	return c
+}
+
+// moveStep returns the step that takes claims of a sale to a state: the last
+// one, if it is of that kind, so that a rush of confirmations is one statement.
+func (b *batch) moveStep(sale string, to State) *Move {
+	if n := len(b.write.Steps); n > 0 {
+		if m, ok := b.write.Steps[n-1].(*Move); ok && m.Sale == sale && m.To == to {
+			return m
+		}
+	}
+	m := &Move{Sale: sale, To: to}
+	b.write.Steps = append(b.write.Steps, m)
+	return m
+}
+
+// conclude tells the gate how it ended, and lets errands do what must come
+// after the ledger.
+func (b *batch) conclude(err error) {
+	if err != nil {
+		b.desk.log.Error("a batch could not be recorded; nothing of it was granted", "error", err)
+		b.undo()
+		b.fail(err)
+		return
+	}
+	ctx := context.Background()
+	for _, s := range b.write.Steps {
+		var gateErr error
+		switch s := s.(type) {
+		case *Grant:
+			gateErr = b.desk.gate.Settle(ctx, s.Claims)
+		case *Move:
+			b.remember(s.Moved)
+			if !s.To.Active() && len(s.Moved) > 0 {
+				gateErr = b.desk.gate.Return(ctx, s.Moved)
+			}
+		}
+		if gateErr != nil {
+			b.desk.log.Error("the gate missed what was recorded; the auditor will mend it", "sale", s.On(), "error", gateErr)
+		}
+	}
+	for _, t := range b.tickets {
+		if t.errand != nil && t.err == nil {
+			t.err = t.errand.leave(b)
+		}
+	}
+	for _, s := range b.write.Steps {
+		b.desk.watch.tell(s.On())
+	}
+}
+
+// remember keeps the claims that moved, for the errands that moved them.
+func (b *batch) remember(moved []Claim) {
+	if b.moved == nil {
+		b.moved = make(map[ID]*Claim, len(moved))
+	}
+	for i := range moved {
+		b.moved[moved[i].ID] = &moved[i]
+	}
+}
+
+// undo makes the gate forget what it granted in this batch, and errands undo
+// what they did to it.
+func (b *batch) undo() {
+	ctx := context.Background()
+	for i := len(b.write.Steps) - 1; i >= 0; i-- {
+		if g, ok := b.write.Steps[i].(*Grant); ok {
+			if err := b.desk.gate.Forget(ctx, g.Claims); err != nil {
+				b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", g.Sale, "error", err)
+			}
+		}
+	}
+	for i := len(b.tickets) - 1; i >= 0; i-- {
+		if t := b.tickets[i]; t.errand != nil && t.err == nil {
+			t.errand.undo(b)
+		}
+	}
+}
+
+// fail words what everybody is told when nothing was recorded.
+func (b *batch) fail(cause error) {
+	err := unavailable(cause, "it could not be recorded; nothing was granted")
+	for _, t := range b.tickets {
+		if t.errand != nil && t.err == nil {
+			t.err = err
+		}
+		for i := range t.answers {
+			t.answers[i] = Result{Err: err}
+		}
+	}
+}
+
+// split keeps the tickets that concern a sale, and returns a batch of the others.
+func (b *batch) split(sale string) *batch {
+	rest := &batch{desk: b.desk}
+	kept := b.tickets[:0]
+	for _, t := range b.tickets {
+		if t.on(sale) {
+			kept = append(kept, t)
+		} else {
+			rest.tickets = append(rest.tickets, t)
+		}
+	}
+	b.tickets = kept
+	return rest
+}
+
+// answer counts the outcomes and sends everybody home.
+func (b *batch) answer() {
+	for _, t := range b.tickets {
+		for i := range t.answers {
+			b.desk.observe.Decided(t.answers[i].outcome(), 1)
+		}
+		t.done <- struct{}{}
+	}
+}
+
+// outcome names the result of one claim.
+func (r *Result) outcome() Code {
+	switch {
+	case r.Err != nil:
+		return CodeOf(r.Err)
+	case r.Replayed:
+		return Replayed
+	}
+	return Granted
+}
+
+// on says whether the ticket concerns a sale.
+func (t *ticket) on(sale string) bool {
+	if t.errand != nil {
+		return t.errand.on() == sale
+	}
+	for i := range t.asks {
+		if t.asks[i].Sale == sale {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,162 @@
+package rushgate
+
+import "context"
+
+// errand is everything at the desk that is not a claim: confirmations,
+// releases, expiries, operators' changes, audits. What takes units or
+// strengthens a rule happens in enter, before the ledger; what gives happens
+// in leave, after it.
+type errand interface {
+	on() string  // the sale
+	alone() bool // must not share a batch: it needs gate and ledger at rest
+
+	// enter does the gate's part that comes first and adds the ledger's part
+	// to the batch. If it fails, the errand has had no effect.
+	enter(b *batch) error
+	// leave does the gate's part that comes last. The batch is recorded.
+	leave(b *batch) error
+	// undo takes enter back. The batch was not recorded.
+	undo(b *batch)
+}
+
+// moveErrand takes held claims of one sale to a final state.
+type moveErrand struct {
+	sale  string
+	ids   []ID
+	to    State
+	moved []*Claim // those that took the step
+}
+
+// move brings claims to a state. Those that were not held, or whose time was
+// over, are missing from what it returns.
+func (d *desk) move(ctx context.Context, sale string, to State, ids ...ID) ([]*Claim, error) {
+	m := &moveErrand{sale: sale, ids: ids, to: to}
+	if err := d.run(ctx, m); err != nil {
+		return nil, err
+	}
+	return m.moved, nil
+}
+
+func (m *moveErrand) on() string  { return m.sale }
+func (m *moveErrand) alone() bool { return false }
+
+func (m *moveErrand) enter(b *batch) error {
+	step := b.moveStep(m.sale, m.to)
+	step.IDs = append(step.IDs, m.ids...)
+	return nil
+}
+
+func (m *moveErrand) leave(b *batch) error {
+	for _, id := range m.ids {
+		if c := b.moved[id]; c != nil && c.State == m.to {
+			m.moved = append(m.moved, c)
+		}
+	}
+	return nil
+}
+
+func (m *moveErrand) undo(*batch) {}
+
+// putErrand writes the rules of a sale: a new one, or a change.
+type putErrand struct {
+	before *Sale // nil for a new sale
+	after  *Sale
+	kind   EventKind
+}
+
+func (p *putErrand) on() string { return p.after.ID }
+
+// alone: a change between "no limit" and "a limit" changes what the gate
+// remembers, so the gate is loaded anew, which it can only be at rest.
+func (p *putErrand) alone() bool { return p.reload() }
+
+func (p *putErrand) reload() bool {
+	return p.before != nil && (p.before.PerUser == 0) != (p.after.PerUser == 0)
+}
+
+func (p *putErrand) enter(b *batch) error {
+	if p.before != nil && !p.reload() {
+		if err := b.desk.gate.Put(context.Background(), p.after); err != nil {
+			return unavailable(err, "the gate cannot be reached; nothing was changed")
+		}
+	}
+	b.write.Steps = append(b.write.Steps, &Put{Sale: p.after, Kind: p.kind})
+	return nil
+}
+
+func (p *putErrand) leave(b *batch) error {
+	ctx := context.Background()
+	switch {
+	case p.before == nil:
+		if err := b.desk.gate.Load(ctx, emptySnapshot(p.after)); err != nil {
+			return unavailable(err, "the sale is recorded, but the gate cannot be reached")
+		}
+	case p.reload():
+		return b.desk.rebuild(ctx, p.after.ID)
+	}
+	b.desk.catalog.put(p.after)
+	return nil
+}
+
+func (p *putErrand) undo(b *batch) {
+	if p.before == nil || p.reload() {
+		return
+	}
+	if err := b.desk.gate.Put(context.Background(), p.before); err != nil {
+		b.desk.log.Error("the gate kept a rule that was not recorded; the auditor will mend it", "sale", p.after.ID, "error", err)
+	}
+}
+
+// emptySnapshot is what the ledger has of a sale that was just made.
+func emptySnapshot(s *Sale) Snapshot {
+	snap := Snapshot{Sale: s, Claims: func(func(Claim, error) bool) {}}
+	for _, it := range s.Items {
+		snap.Stock = append(snap.Stock, Stock{Item: it.ID, Total: it.Stock})
+	}
+	return snap
+}
+
+// restockErrand adds units, or takes free ones back.
+type restockErrand struct {
+	sale  string
+	item  string
+	add   int64
+	after *Sale // with the new total
+}
+
+func (r *restockErrand) on() string  { return r.sale }
+func (r *restockErrand) alone() bool { return false }
+
+func (r *restockErrand) enter(b *batch) error {
+	if r.add < 0 {
+		enough, err := b.desk.gate.Restock(context.Background(), r.sale, r.item, r.add)
+		if err != nil {
+			return unavailable(err, "the gate cannot be reached; nothing was changed")
+		}
+		if !enough {
+			return &Error{Code: NotEnoughFree, Message: "fewer units are free than are to be taken back"}
+		}
+	}
+	b.write.Steps = append(b.write.Steps, &Restock{Sale: r.sale, Item: r.item, Add: r.add})
+	return nil
+}
+
+func (r *restockErrand) leave(b *batch) error {
+	b.desk.catalog.put(r.after)
+	if r.add > 0 {
+		r.give(b, r.add)
+	}
+	return nil
+}
+
+func (r *restockErrand) undo(b *batch) {
+	if r.add < 0 {
+		r.give(b, -r.add)
+	}
+}
+
+func (r *restockErrand) give(b *batch, n int64) {
+	if _, err := b.desk.gate.Restock(context.Background(), r.sale, r.item, n); err != nil {
+		b.desk.log.Error("the gate missed units; the auditor will mend it", "sale", r.sale, "item", r.item, "units", n, "error", err)
+	}
+}

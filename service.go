@@ -1,0 +1,345 @@
+package rushgate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Config is what a Service is made of. Gate and Ledger are required; every
+// other field has the default that its comment names. Open refuses values out
+// of bounds instead of mending them.
+type Config struct {
+	Gate   Gate
+	Ledger Ledger
+
+	Now     func() time.Time // the clock; default time.Now
+	Log     *slog.Logger     // default: discard
+	Observe Observer         // what happens, for metrics; default: nobody watches
+
+	// Random returns 64 random bits; it makes claim ids unguessable.
+	// Default: a ChaCha8 stream of math/rand/v2.
+	Random func() uint64
+
+	// QueueLimit bounds the claims that wait at the desk; when it is reached,
+	// the answer is overloaded, at once. Default 16384, at least BatchLimit.
+	QueueLimit int
+
+	// BatchLimit bounds the claims of one transaction. Default 2048, at
+	// least MaxBatch.
+	BatchLimit int
+
+	// SweepEvery is the pause between looks for expired claims. Default 250 ms.
+	SweepEvery time.Duration
+
+	// AuditEvery is the pause between passes of the auditor over all sales.
+	// Default 1 minute.
+	AuditEvery time.Duration
+}
+
+// MaxBatch is how many claims ClaimBatch takes at once.
+const MaxBatch = 1000
+
+// Service sells: it brings claims through gate and ledger, operators' changes
+// to both, and keeps a sweeper and an auditor running beside them. All methods
+// may be called from several goroutines. Their errors are *Error.
+type Service struct {
+	gate    Gate
+	ledger  Ledger
+	now     func() time.Time
+	log     *slog.Logger
+	observe Observer
+
+	catalog *catalog
+	desk    *desk
+	watch   *watch
+
+	operator sync.Mutex // one operator's change at a time
+	cancel   context.CancelFunc
+	running  sync.WaitGroup // sweeper and auditor
+}
+
+// Open takes over the sales of the ledger: it fences every other writer off,
+// builds the gate, and starts desk, sweeper and auditor. The caller keeps gate
+// and ledger and closes them after Close.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	last, err := cfg.Ledger.LastID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, log: cfg.Log, observe: cfg.Observe,
+		catalog: newCatalog(), watch: newWatch()}
+	s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
+	sales, err := s.ledger.Sales(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sales {
+		if err := s.desk.rebuild(ctx, sales[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	background, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.desk.start()
+	s.running.Go(func() { s.sweep(background, cfg.SweepEvery) })
+	s.running.Go(func() { s.auditAll(background, cfg.AuditEvery) })
+	return s, nil
+}
+
+// Close stops accepting, finishes what was accepted, and ends sweeper and
+// auditor. It may be called more than once. If ctx ends first, Close returns
+// its error, and the rest is finished in the background.
+func (s *Service) Close(ctx context.Context) error {
+	s.cancel()
+	s.desk.close()
+	ended := make(chan struct{})
+	go func() {
+		<-s.desk.done
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Failed is closed when the service can no longer tell what is true, because
+// the ledger could not say whether a commit happened or was taken over by
+// somebody else. It then refuses everything; Err says why.
+func (s *Service) Failed() <-chan struct{} { return s.desk.failed }
+
+// Err returns why the service failed, or nil while it has not.
+func (s *Service) Err() error { return s.desk.failure() }
+
+// Waiting returns how many claims wait at the desk.
+func (s *Service) Waiting() int { return s.desk.depth() }
+
+// ClaimRequest is what a buyer asks for.
+type ClaimRequest struct {
+	Sale     string
+	Item     string // may be empty when the sale has one item
+	User     string
+	Quantity int64 // 0 means 1
+
+	// Key is the idempotency key, or empty: a request with the same key gets
+	// the claim that the first one made, also after a restart.
+	Key string
+
+	// KeyScope says whose key it is. Keys of different scopes never meet. It
+	// is the user where users choose their keys, and empty where one trusted
+	// caller chooses them for all.
+	KeyScope string
+}
+
+// Receipt is a granted claim.
+type Receipt struct {
+	Claim    Claim
+	Replayed bool // the same key again: nothing new was granted
+}
+
+// Claim is the whole story: who asks for what, what can be refused on the
+// spot, and then the desk, which takes it through gate and ledger. When Claim
+// returns a receipt, the claim is committed in the ledger.
+func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Receipt, error) {
+	ask, sale, err := s.ask(&r)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if code := s.gate.Peek(s.now(), &ask); code != Granted {
+		s.observe.Decided(code, 1)
+		return Receipt{}, refusal(code, sale)
+	}
+	return s.desk.claim(ctx, ask)
+}
+
+// ask finds the sale and checks the request against it.
+func (s *Service) ask(r *ClaimRequest) (Ask, *Sale, error) {
+	sale := s.catalog.sale(r.Sale)
+	if sale == nil {
+		return Ask{}, nil, unknownSale(r.Sale)
+	}
+	item := sale.Item(r.Item)
+	switch {
+	case r.Item == "" && item == nil:
+		return Ask{}, nil, invalid("item", "must be given: the sale has %d items", len(sale.Items))
+	case item == nil:
+		return Ask{}, nil, invalid("item", "the sale has no item %q", clip(r.Item))
+	case !validUser(r.User):
+		return Ask{}, nil, invalid("user", "must be 1 to %d bytes of printable UTF-8", MaxUser)
+	case r.Quantity < 0 || r.Quantity > MaxQuantity:
+		return Ask{}, nil, invalid("quantity", "must be 1 to %d", MaxQuantity)
+	case !validKey(r.Key):
+		return Ask{}, nil, invalid("idempotency_key", "must be at most %d visible ASCII characters", MaxKey)
+	}
+	ask := Ask{Sale: sale.ID, Item: item.ID, User: r.User, Quantity: max(r.Quantity, 1), Key: r.Key}
+	if r.Key != "" && r.KeyScope != "" {
+		ask.Key = r.KeyScope + " " + r.Key // a key has no space: the last one is the seam
+	}
+	return ask, sale, nil
+}
+
+// Result is the answer to one request of a batch.
+type Result struct {
+	Receipt
+	Err error
+}
+
+// ClaimBatch is Claim for up to MaxBatch requests of one trusted caller. They
+// are decided in their order, and each has its own result.
+func (s *Service) ClaimBatch(ctx context.Context, rs []ClaimRequest) ([]Result, error) {
+	if len(rs) == 0 || len(rs) > MaxBatch {
+		return nil, invalid("claims", "must have 1 to %d claims", MaxBatch)
+	}
+	results := make([]Result, len(rs))
+	asks := make([]Ask, 0, len(rs))
+	at := make([]int, 0, len(rs)) // asks[i] answers rs[at[i]]
+	for i := range rs {
+		ask, _, err := s.ask(&rs[i])
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		asks = append(asks, ask)
+		at = append(at, i)
+	}
+	if len(asks) == 0 {
+		return results, nil
+	}
+	answers, err := s.desk.claimAll(ctx, asks)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range answers {
+		results[at[i]] = a
+	}
+	return results, nil
+}
+
+// Get returns a claim.
+func (s *Service) Get(ctx context.Context, id ID) (Claim, error) {
+	c, err := s.ledger.Claim(ctx, id)
+	return c, s.asError(err)
+}
+
+// Confirm takes a held claim to confirmed. Doing it again changes nothing. A
+// claim that has ended, or whose time is over, answers WrongState.
+func (s *Service) Confirm(ctx context.Context, id ID) (Claim, error) {
+	return s.move(ctx, id, Confirmed)
+}
+
+// Release gives a held claim back: its unit and its user's slot are free
+// before Release returns. Doing it again changes nothing.
+func (s *Service) Release(ctx context.Context, id ID) (Claim, error) {
+	return s.move(ctx, id, Released)
+}
+
+// move brings a claim to a final state, and tells the truth when it was in
+// another one already.
+func (s *Service) move(ctx context.Context, id ID, to State) (Claim, error) {
+	c, err := s.ledger.Claim(ctx, id)
+	if err != nil {
+		return Claim{}, s.asError(err)
+	}
+	if c.State == Held {
+		moved, err := s.desk.move(ctx, c.Sale, to, id)
+		if err != nil {
+			return Claim{}, err
+		}
+		if len(moved) > 0 {
+			return *moved[0], nil
+		}
+		if c, err = s.unmoved(ctx, c); err != nil {
+			return Claim{}, err
+		}
+	}
+	if c.State != to {
+		return Claim{}, &Error{Code: WrongState, Message: "the claim is " + string(c.State), Claim: &c}
+	}
+	return c, nil
+}
+
+// unmoved looks why a claim did not move. If it is still held, its time is
+// over and the sweeper has not come by yet: then it ends here.
+func (s *Service) unmoved(ctx context.Context, c Claim) (Claim, error) {
+	if _, err := s.desk.move(ctx, c.Sale, ExpiredState, c.ID); err != nil {
+		return Claim{}, err
+	}
+	c, err := s.ledger.Claim(ctx, c.ID)
+	return c, s.asError(err)
+}
+
+// Claims lists claims of a sale.
+func (s *Service) Claims(ctx context.Context, q ClaimQuery) ([]Claim, error) {
+	if s.catalog.sale(q.Sale) == nil {
+		return nil, unknownSale(q.Sale)
+	}
+	if q.State != "" && !q.State.Known() {
+		return nil, invalid("state", "must be held, confirmed, released or expired")
+	}
+	if q.Limit < 1 || q.Limit > MaxBatch {
+		return nil, invalid("limit", "must be 1 to %d", MaxBatch)
+	}
+	claims, err := s.ledger.Claims(ctx, q)
+	return claims, s.asError(err)
+}
+
+// Events returns up to limit events of a sale after a number, in order.
+func (s *Service) Events(ctx context.Context, sale string, after int64, limit int) ([]Event, error) {
+	if s.catalog.sale(sale) == nil {
+		return nil, unknownSale(sale)
+	}
+	events, err := s.ledger.Events(ctx, sale, after, limit)
+	return events, s.asError(err)
+}
+
+// Changed returns a channel that is closed at the next event of a sale. Take
+// it first and read the events then, and none is missed.
+func (s *Service) Changed(sale string) <-chan struct{} { return s.watch.changed(sale) }
+
+// asError makes an *Error of whatever a ledger returned.
+func (s *Service) asError(err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return unavailable(err, "the ledger cannot be read now")
+}
+
+// refusal words a gate's refusal.
+func refusal(code Code, sale *Sale) error {
+	switch code {
+	case SoldOut:
+		return errSoldOut
+	case NotOpen:
+		return &Error{Code: NotOpen, Message: "the sale opens at " + sale.OpensAt.UTC().Format(time.RFC3339), OpensAt: sale.OpensAt}
+	case Closed:
+		return &Error{Code: Closed, Message: "the sale is closed"}
+	case Frozen:
+		return &Error{Code: Frozen, Message: "the sale is frozen by an operator", RetryAfter: time.Second}
+	}
+	return &Error{Code: Unavailable, Message: "the gate does not know this item yet", RetryAfter: time.Second}
+}
+
+// errSoldOut is shared: it is the answer to nearly everybody.
+var errSoldOut = &Error{Code: SoldOut, Message: "not enough units are free"}
+
+func unknownSale(id string) *Error {
+	return &Error{Code: NotFound, Message: "there is no sale " + clip(id)}
+}
+
+// clip keeps what a stranger sent from filling logs and answers.
+func clip(s string) string {
+	if len(s) > MaxIDBytes {
+		return s[:MaxIDBytes] + "…"
+	}
+	return s
+}
