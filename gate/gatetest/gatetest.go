@@ -142,6 +142,7 @@ func (s *stage) keyed(sale, user string, quantity int64, key string) rushgate.As
 
 // claim has a batch decided. What Peek says just before is held against the
 // first decision: whatever Peek refuses, Claim must refuse with the same code.
+// LimitReached is not Peek's to say, because that answer names claims.
 func (s *stage) claim(asks ...rushgate.Ask) []rushgate.Decision {
 	s.t.Helper()
 	peeked := rushgate.Granted
@@ -150,7 +151,7 @@ func (s *stage) claim(asks ...rushgate.Ask) []rushgate.Decision {
 	}
 	out := make([]rushgate.Decision, len(asks))
 	s.ok(s.gate.Claim(s.ctx, s.now, asks, out))
-	if peeked != rushgate.Granted && out[0].Code != peeked {
+	if peeked == rushgate.LimitReached || peeked != rushgate.Granted && out[0].Code != peeked {
 		s.t.Fatalf("Peek refused with %s what Claim answers with %s: %+v", peeked, out[0].Code, asks[0])
 	}
 	return out
