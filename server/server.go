@@ -48,7 +48,6 @@ type Server struct {
 	mux        *http.ServeMux
 	crossSite  *http.CrossOriginProtection
 	claimRoute *routeStats
-	spec       []byte // openapi.json
 	pages      *pages
 
 	scratch  sync.Pool // of *scratch
@@ -71,7 +70,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{service: cfg.Service, identity: cfg.Identity, admin: admin, metrics: cfg.Metrics,
 		log: cfg.Log, heartbeat: cfg.Heartbeat, streamWrite: cfg.StreamWrite,
-		crossSite: http.NewCrossOriginProtection(), spec: openAPI(), stopping: make(chan struct{})}
+		crossSite: http.NewCrossOriginProtection(), stopping: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -82,7 +81,7 @@ func New(cfg Config) (*Server, error) {
 		s.streamWrite = 10 * time.Second
 	}
 	s.scratch.New = func() any { return newScratch() }
-	if s.pages, err = parsePages(s.spec); err != nil {
+	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
 	s.route()
