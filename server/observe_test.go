@@ -63,21 +63,24 @@ func (s *spec) schema(pointer string) (*jsonschema.Schema, error) {
 	return c, err
 }
 
+// template returns the path of the document that a path belongs to: the one
+// with the most literal segments.
 func (s *spec) template(path string) string {
 	segments := strings.Split(path, "/")
-	paths := s.doc["paths"].(map[string]any)
-	if _, ok := paths[path]; ok {
-		return path
-	}
-	for template := range paths {
-		parts := strings.Split(template, "/")
-		if len(parts) == len(segments) && slices.EqualFunc(parts, segments, func(p, s string) bool {
-			return p == s || strings.HasPrefix(p, "{") && !strings.Contains(s, ":batch")
-		}) {
-			return template
+	best, most := "", -1
+	for template := range s.doc["paths"].(map[string]any) {
+		literal := 0
+		fits := slices.EqualFunc(strings.Split(template, "/"), segments, func(p, s string) bool {
+			if p == s {
+				literal++
+			}
+			return p == s || strings.HasPrefix(p, "{") && s != ""
+		})
+		if fits && literal > most {
+			best, most = template, literal
 		}
 	}
-	return ""
+	return best
 }
 
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
