@@ -1,3 +1,8 @@
 module rushgate
 
 go 1.26
+
+require (
+	github.com/alecthomas/kong v1.17.0 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+)
