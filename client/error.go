@@ -13,24 +13,24 @@ type Code string
 
 // The codes of the API.
 const (
-	SoldOut       Code = "sold_out"
-	LimitReached  Code = "limit_reached"
-	NotOpen       Code = "not_open"
-	Closed        Code = "closed"
-	Frozen        Code = "frozen"
-	KeyReused     Code = "key_reused"
-	WrongState    Code = "wrong_state"
-	NotEnoughFree Code = "not_enough_free"
-	AlreadyExists Code = "already_exists"
-	NotFound      Code = "not_found"
-	Invalid       Code = "invalid"
-	Unauthorized  Code = "unauthorized"
-	Forbidden     Code = "forbidden"
-	NotEligible   Code = "not_eligible"
-	RateLimited   Code = "rate_limited"
-	QueueRequired Code = "queue_required"
-	Overloaded    Code = "overloaded"
-	Unavailable   Code = "unavailable"
+	SoldOut         Code = "sold_out"
+	LimitReached    Code = "limit_reached"
+	NotOpen         Code = "not_open"
+	Closed          Code = "closed"
+	Frozen          Code = "frozen"
+	KeyReused       Code = "key_reused"
+	WrongState      Code = "wrong_state"
+	NotEnoughFree   Code = "not_enough_free"
+	AlreadyExists   Code = "already_exists"
+	NotFound        Code = "not_found"
+	Invalid         Code = "invalid"
+	Unauthenticated Code = "unauthenticated"
+	Forbidden       Code = "forbidden"
+	NotEligible     Code = "not_eligible"
+	RateLimited     Code = "rate_limited"
+	QueueRequired   Code = "queue_required"
+	Overloaded      Code = "overloaded"
+	Unavailable     Code = "unavailable"
 )
 
 // What only the client can tell.
@@ -134,7 +134,7 @@ func strangeCode(status int) Code {
 	case http.StatusTooManyRequests:
 		return RateLimited
 	case http.StatusUnauthorized:
-		return Unauthorized
+		return Unauthenticated
 	}
 	return Strange
 }
