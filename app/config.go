@@ -16,25 +16,25 @@ import (
 // tags are those of github.com/alecthomas/kong; Defaults has the same defaults
 // for programs.
 type Config struct {
-	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve on. Port 0 takes a free one."`
-	Data   string `default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the embedded ledger; made if it is not there."`
-	Ledger string `default:"sqlite" help:"Where claims are recorded: sqlite, in the data folder."`
-	Gate   string `default:"memory" help:"Who decides claims: memory, rebuilt from the ledger at start."`
+	Listen string `env:"RUSHGATE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve on. Port 0 takes a free one."`
+	Data   string `env:"RUSHGATE_DATA" default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the embedded ledger; made if it is not there."`
+	Ledger string `env:"RUSHGATE_LEDGER" default:"sqlite" help:"Where claims are recorded: sqlite, in the data folder."`
+	Gate   string `env:"RUSHGATE_GATE" default:"memory" help:"Who decides claims: memory, rebuilt from the ledger at start."`
 
-	AdminToken string `placeholder:"TOKEN" help:"Bearer token of the admin API. Default: made on first start and kept in DATA/admin-token."`
+	AdminToken string `env:"RUSHGATE_ADMIN_TOKEN" placeholder:"TOKEN" help:"Bearer token of the admin API. Default: made on first start and kept in DATA/admin-token."`
 
-	Identity    string   `placeholder:"KIND" help:"How buyers are known: dev (the body's user is believed; loopback only), backend (your server sends an API key and names the user) or jwt (the token's sub is the user). Default: dev on a loopback address."`
-	BackendKey  []string `placeholder:"KEY" sep:"," help:"API key of your server, for --identity backend; give several to change keys without a gap."`
-	JWTSecret   string   `name:"jwt-secret" placeholder:"SECRET" help:"HS256 secret of at least 32 bytes, for --identity jwt. Everybody on this machine can read a flag: prefer the environment or --jwt-secret-file."`
-	JWTFile     string   `name:"jwt-secret-file" placeholder:"FILE" help:"File that holds the HS256 secret."`
-	JWTJWKS     string   `name:"jwt-jwks" placeholder:"URL|FILE" help:"JSON Web Key Set with the public keys (RS256, ES256, EdDSA)."`
-	JWTIssuer   string   `name:"jwt-issuer" placeholder:"ISS" help:"Required issuer of tokens."`
-	JWTAudience string   `name:"jwt-audience" placeholder:"AUD" help:"Required audience of tokens."`
+	Identity    string   `env:"RUSHGATE_IDENTITY" placeholder:"KIND" help:"How buyers are known: dev (the body's user is believed; loopback only), backend (your server sends an API key and names the user) or jwt (the token's sub is the user). Default: dev on a loopback address."`
+	BackendKey  []string `env:"RUSHGATE_BACKEND_KEY" placeholder:"KEY" sep:"," help:"API key of your server, for --identity backend; give several to change keys without a gap."`
+	JWTSecret   string   `env:"RUSHGATE_JWT_SECRET" name:"jwt-secret" placeholder:"SECRET" help:"HS256 secret of at least 32 bytes, for --identity jwt. Everybody on this machine can read a flag: prefer the environment or --jwt-secret-file."`
+	JWTFile     string   `env:"RUSHGATE_JWT_SECRET_FILE" name:"jwt-secret-file" placeholder:"FILE" help:"File that holds the HS256 secret."`
+	JWTJWKS     string   `env:"RUSHGATE_JWT_JWKS" name:"jwt-jwks" placeholder:"URL|FILE" help:"JSON Web Key Set with the public keys (RS256, ES256, EdDSA)."`
+	JWTIssuer   string   `env:"RUSHGATE_JWT_ISSUER" name:"jwt-issuer" placeholder:"ISS" help:"Required issuer of tokens."`
+	JWTAudience string   `env:"RUSHGATE_JWT_AUDIENCE" name:"jwt-audience" placeholder:"AUD" help:"Required audience of tokens."`
 
-	ShutdownTimeout time.Duration `default:"10s" help:"How long a stop may take: what was accepted is finished first."`
-	Queue           int           `default:"16384" help:"Claims that may wait; above it the answer is overloaded, at once."`
-	Connections     int           `default:"0" help:"Open connections at the same time; further ones wait outside. 0: as many as the limit of open files allows."`
-	AuditEvery      time.Duration `default:"1m" help:"Pause between two passes of the auditor over all sales."`
+	ShutdownTimeout time.Duration `env:"RUSHGATE_SHUTDOWN_TIMEOUT" default:"10s" help:"How long a stop may take: what was accepted is finished first."`
+	Queue           int           `env:"RUSHGATE_QUEUE" default:"16384" help:"Claims that may wait; above it the answer is overloaded, at once."`
+	Connections     int           `env:"RUSHGATE_CONNECTIONS" default:"0" help:"Open connections at the same time; further ones wait outside. 0: as many as the limit of open files allows."`
+	AuditEvery      time.Duration `env:"RUSHGATE_AUDIT_EVERY" default:"1m" help:"Pause between two passes of the auditor over all sales."`
 }
 
 // Defaults returns the configuration of a server that was told nothing.
