@@ -26,7 +26,6 @@ type Program struct {
 	addr    net.Addr
 	token   string
 	service *rushgate.Service
-	server  *server.Server
 }
 
 // Open starts a server and returns when it answers. What goes wrong is one
@@ -74,10 +73,9 @@ func (p *Program) open(ctx context.Context) error {
 // listen takes the address. The HTTP server closes the listener; until there
 // is one, the group does.
 func (p *Program) listen(ctx context.Context) (net.Listener, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", p.cfg.Listen)
+	l, err := listen(ctx, p.cfg.Listen)
 	if err != nil {
-		return nil, explainListen(p.cfg.Listen, err)
+		return nil, err
 	}
 	p.addr = l.Addr()
 	return l, p.group.Start(lifecycle.Part{Name: "listener", Stop: func(context.Context) error {
@@ -86,6 +84,15 @@ func (p *Program) listen(ctx context.Context) (net.Listener, error) {
 		}
 		return nil
 	}})
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, explainListen(address, err)
+	}
+	return l, nil
 }
 
 func explainListen(address string, err error) error {

@@ -3,24 +3,14 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"net"
 	"net/http"
 	"syscall"
-	"time"
 
 	"rushgate/admission"
 	"rushgate/internal/lifecycle"
 	"rushgate/server"
-)
-
-// The bounds of a connection. A stream of events sets its own.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 30 * time.Second // head and body
-	writeTimeout      = time.Minute      // from the end of the head: the desk may take half of it in the worst case
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 16 << 10
 )
 
 // serve starts the HTTP server on a listener.
@@ -29,37 +19,31 @@ func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *se
 	if err != nil {
 		return err
 	}
-	p.server = handler
-	h := &http.Server{Handler: handler,
-		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug)} // strangers' broken connections
-	bound := connections(p.cfg.Connections)
+	h := handler.HTTPServer()
+	bound, err := connections(p.cfg.Connections)
+	if err != nil {
+		return err
+	}
 	p.log.Info("serving", "url", p.URL(), "data", p.cfg.Data, "identity", p.cfg.identity(), "connections", bound)
 	return p.group.Start(lifecycle.Part{Name: "server",
 		Run: func() error {
-			if err := h.Serve(limitConnections(l, bound)); !errors.Is(err, http.ErrServerClosed) {
+			if err := h.Serve(handler.Limit(l, bound)); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
 			return nil
 		},
-		Stop: func(ctx context.Context) error { return p.stopServing(ctx, h) }})
+		Stop: func(ctx context.Context) error { return stopServing(ctx, handler, h) }})
 }
 
 // stopServing takes no more connections and finishes the requests that there
 // are. Streams of events would never end by themselves: they are told to.
-func (p *Program) stopServing(ctx context.Context, h *http.Server) error {
-	p.server.SetReady("the server is stopping")
-	streams := make(chan struct{})
-	go func() {
-		defer close(streams)
-		p.server.Close()
-	}()
+func stopServing(ctx context.Context, handler *server.Server, h *http.Server) error {
+	handler.SetReady("the server is stopping")
 	err := h.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, h.Close())
 	}
-	<-streams // they end with their connections, at the latest
+	handler.Close()
 	return err
 }
 
@@ -70,21 +54,24 @@ const reservedFiles = 128
 // connections returns how many connections may be open: what was asked for, or
 // as many as the limit of open files allows. (Go raises the soft limit to the
 // hard one at start, see os/rlimit.go.)
-func connections(asked int) int {
+func connections(asked int) (int, error) {
+	files, err := openFilesLimit()
+	if err != nil {
+		return 0, fmt.Errorf("the limit of open files cannot be read: %w", err)
+	}
+	if asked+reservedFiles > files {
+		return 0, fmt.Errorf("--connections %d need %d open files, and the limit is %d: raise it with ulimit -n or LimitNOFILE=",
+			asked, asked+reservedFiles, files)
+	}
 	if asked > 0 {
-		return asked
+		return asked, nil
 	}
-	if files, err := openFilesLimit(); err == nil {
-		return max(min(files-reservedFiles, 1<<16), 64)
-	}
-	return 1024
+	return min(files-reservedFiles, server.MaxConnections), nil
 }
 
 // openFilesLimit returns how many files this process may have open.
 func openFilesLimit() (int, error) {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 0, err
-	}
-	return int(min(limit.Cur, 1<<30)), nil
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, 1<<30)), err
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -34,6 +35,10 @@ type Item struct {
 // for it by its id.
 func (c *Client) CreateSale(ctx context.Context, s Sale) (*Sale, error) {
 	s.State, s.CreatedAt = "", time.Time{}
+	s.Items = slices.Clone(s.Items)
+	for i := range s.Items {
+		s.Items[i].Free = nil
+	}
 	return c.sale(ctx, call{method: http.MethodPost, path: "/v1/sales", body: s, once: true})
 }
 
