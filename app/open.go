@@ -44,19 +44,19 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Program, error) {
 	return p, nil
 }
 
-// open starts the parts, each after those that it needs. The address comes
-// first: it is the cheapest to fail, and whoever connects early waits until
-// the first answer.
+// open starts the parts, each after those that it needs. What fails cheaply
+// and leaves no trace comes first; whoever connects early waits until the
+// first answer.
 func (p *Program) open(ctx context.Context) error {
+	identity, err := p.openIdentity()
+	if err != nil {
+		return err
+	}
 	listener, err := p.listen(ctx)
 	if err != nil {
 		return err
 	}
 	ledger, err := p.openLedger(ctx)
-	if err != nil {
-		return err
-	}
-	identity, err := p.openIdentity()
 	if err != nil {
 		return err
 	}

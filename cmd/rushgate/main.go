@@ -50,9 +50,7 @@ func run(args []string, w world) int {
 	context.AfterFunc(ctx, stop)
 
 	var c commands
-	parser, err := kong.New(&c, kong.Name("rushgate"), kong.Description(description),
-		kong.Writers(w.out, w.err), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(w))
+	parser, err := newParser(ctx, &c, w)
 	if err != nil {
 		return complain(w.err, err)
 	}
@@ -67,6 +65,12 @@ func run(args []string, w world) int {
 		return complain(w.err, err)
 	}
 	return 0
+}
+
+func newParser(ctx context.Context, c *commands, w world) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("rushgate"), kong.Description(description),
+		kong.Writers(w.out, w.err), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(w))
 }
 
 // commandOf returns the command that a wrong command line was about, with a
