@@ -1,0 +1,72 @@
+package rushgate
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestOrderNumbersNeverRepeat: not when the clock stands still, not when it
+// goes back, not after a restart, not from many goroutines.
+func TestOrderNumbersNeverRepeat(t *testing.T) {
+	at := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	now := at
+	var random uint64
+	g := newIDs(func() time.Time { return now }, func() uint64 { random += 0x9e3779b97f4a7c15; return random }, 0)
+	last := ID(0)
+	steps := []time.Duration{0, 0, time.Millisecond, -time.Hour, 0, time.Hour, 24 * time.Hour, -48 * time.Hour, 100 * 365 * 24 * time.Hour, -200 * 365 * 24 * time.Hour}
+	for _, step := range steps {
+		now = now.Add(step)
+		for range 10_000 {
+			id := g.next()
+			if id <= last {
+				t.Fatalf("after a step of %s: %d is not above %d", step, id, last)
+			}
+			last = id
+		}
+	}
+	again := newIDs(func() time.Time { return at }, g.random, last) // a restart, clock behind
+	if id := again.next(); id <= last {
+		t.Fatalf("after a restart: %d is not above %d", id, last)
+	}
+}
+
+func TestIDsFromManyGoroutines(t *testing.T) {
+	g := newIDs(time.Now, seededRandom(), 0)
+	var mu sync.Mutex
+	seen := map[ID]bool{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5_000 {
+				id := g.next()
+				mu.Lock()
+				if seen[id] {
+					t.Errorf("%d twice", id)
+				}
+				seen[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAnIDTellsItsTimeAndIsNotFoundByCounting(t *testing.T) {
+	at := time.Date(2026, 11, 11, 8, 30, 0, 0, time.UTC)
+	g := newIDs(func() time.Time { return at }, seededRandom(), 0)
+	first := g.next()
+	if ms := int64(first)>>idLowBits + idEpochMs; ms != at.UnixMilli() {
+		t.Fatalf("id %d tells %d ms, want %d", first, ms, at.UnixMilli())
+	}
+	steps := map[ID]bool{}
+	last := first
+	for range 200 {
+		id := g.next()
+		steps[id-last] = true
+		last = id
+	}
+	if len(steps) < 40 {
+		t.Fatalf("only %d different steps in 200 ids: the next one can be guessed", len(steps))
+	}
+}

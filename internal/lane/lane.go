@@ -1,0 +1,244 @@
+// Package lane is an express lane in front of net/http: a listener that serves
+// one kind of small, plain HTTP/1.1 request by itself and passes every other
+// connection on to an http.Server.
+//
+// # What it serves
+//
+// A request is served here only if all of it is plain: POST, HTTP/1.1, a path
+// that Config.Match wants, one Host, one Content-Length, headers of ordinary
+// characters, nothing that asks for special treatment (Transfer-Encoding,
+// Expect, Connection, Upgrade, Trailer, Content-Encoding), and all of it
+// together no larger than 4 KiB. Nothing is consumed from a connection before
+// that is certain. Anything else, and every malformed request, is net/http's:
+// the connection is handed over with all its bytes, and stays there. So the
+// lane has no error answers and no second opinion on HTTP; a fuzz test holds
+// what it accepts against http.ReadRequest.
+//
+// # Why
+//
+// net/http spends about half of the CPU that a claim costs on generality that
+// a claim does not use. docs/adr/0003-express-lane.md has the figures.
+//
+// # Goroutines and lifecycle
+//
+// One goroutine accepts, one serves each connection. A connection that is
+// handed over leaves its goroutine. Shutdown stops accepting, lets every
+// request that has been read be answered, closes the idle connections, and
+// returns when all goroutines have ended.
+package lane
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bufferSize bounds a request of the lane, headers and body together.
+const bufferSize = 4096
+
+// Config says what the lane serves.
+type Config struct {
+	// Match says whether requests for a path are served here. The path has no
+	// query and only letters, digits and "-._~/".
+	Match func(path []byte) bool
+
+	// Serve answers one request. It must fill in the reply and may append to
+	// reply.Body, which is empty; it must not keep anything of r.
+	Serve func(r *Request, reply *Reply)
+
+	// IdleTimeout is how long a connection may wait for its next request.
+	// Default 2 minutes.
+	IdleTimeout time.Duration
+
+	// ReadTimeout is how long the rest of a request may take after its
+	// headers. Default 10 seconds.
+	ReadTimeout time.Duration
+}
+
+// Request is one request. All of it is only valid until Serve returns.
+type Request struct {
+	Path           []byte
+	ContentType    []byte
+	Authorization  []byte
+	IdempotencyKey []byte
+	Body           []byte
+}
+
+// Reply is the answer to a request.
+type Reply struct {
+	Status      int
+	ContentType string
+	RetryAfter  string // seconds; empty for none
+	Body        []byte
+}
+
+// Listener is the net.Listener for the http.Server behind the lane: it yields
+// the connections that the lane does not serve.
+type Listener struct {
+	cfg   Config
+	inner net.Listener
+	pass  chan net.Conn
+	ended chan struct{} // Close was called, or the inner listener failed
+	why   error         // set before ended is closed
+
+	once    sync.Once
+	closing atomic.Bool
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[*conn]struct{} // served here
+
+	date atomic.Pointer[dateLine]
+}
+
+// Listen puts a lane in front of a listener, which it owns from now on.
+func Listen(inner net.Listener, cfg Config) *Listener {
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = 2 * time.Minute
+	}
+	if cfg.ReadTimeout == 0 {
+		cfg.ReadTimeout = 10 * time.Second
+	}
+	l := &Listener{cfg: cfg, inner: inner, pass: make(chan net.Conn), ended: make(chan struct{}), conns: map[*conn]struct{}{}}
+	l.running.Go(l.accept)
+	return l
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.pass:
+		return c, nil
+	case <-l.ended:
+		return nil, l.why
+	}
+}
+
+// Addr implements net.Listener.
+func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
+
+// Close implements net.Listener: nothing is accepted any more. Connections
+// that the lane serves go on until Shutdown.
+func (l *Listener) Close() error {
+	err := l.inner.Close()
+	l.end(net.ErrClosed)
+	return err
+}
+
+func (l *Listener) end(why error) {
+	l.once.Do(func() { l.why = why; close(l.ended) })
+}
+
+// Shutdown closes the listener, lets what was read be answered, and ends every
+// connection of the lane. When ctx ends first, the connections are cut, and
+// the error is that of ctx.
+func (l *Listener) Shutdown(ctx context.Context) error {
+	l.closing.Store(true)
+	err := l.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	l.each(func(c *conn) { c.wake() })
+	done := make(chan struct{})
+	go func() { l.running.Wait(); close(done) }()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		l.each(func(c *conn) { c.net.Close() })
+		<-done
+		return ctx.Err()
+	}
+}
+
+func (l *Listener) each(do func(*conn)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		do(c)
+	}
+}
+
+func (l *Listener) accept() {
+	var pause time.Duration
+	for {
+		c, err := l.inner.Accept()
+		if err == nil {
+			pause = 0
+			l.running.Go(func() { l.serve(c) })
+			continue
+		}
+		if !temporary(err) {
+			l.end(err)
+			return
+		}
+		// Out of file descriptors, say: wait as net/http does, not in a spin.
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		select {
+		case <-time.After(pause):
+		case <-l.ended:
+			return
+		}
+	}
+}
+
+// temporary tells a full house from a closed door.
+func temporary(err error) bool {
+	var ne net.Error
+	return !errors.Is(err, net.ErrClosed) && errors.As(err, &ne)
+}
+
+// serve answers the requests of one connection, until it ends or has to be
+// handed over.
+func (l *Listener) serve(nc net.Conn) {
+	c := &conn{net: nc, br: bufio.NewReaderSize(nc, bufferSize), lane: l}
+	if !l.keep(c) {
+		nc.Close()
+		return
+	}
+	handOver := c.loop()
+	l.mu.Lock()
+	delete(l.conns, c)
+	l.mu.Unlock()
+	if !handOver {
+		nc.Close()
+		return
+	}
+	nc.SetDeadline(time.Time{}) // net/http sets its own
+	select {
+	case l.pass <- &passed{Conn: nc, r: c.br}:
+	case <-l.ended:
+		nc.Close()
+	}
+}
+
+func (l *Listener) keep(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing.Load() {
+		return false
+	}
+	l.conns[c] = struct{}{}
+	return true
+}
+
+// passed is a connection with the bytes that were looked at already.
+type passed struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// Read implements io.Reader.
+func (p *passed) Read(b []byte) (int, error) {
+	if p.r != nil {
+		if p.r.Buffered() > 0 {
+			return p.r.Read(b)
+		}
+		p.r = nil // its 4 KiB are not needed any more
+	}
+	return p.Conn.Read(b)
+}
