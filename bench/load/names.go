@@ -39,3 +39,11 @@ func mix(z uint64) uint64 {
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
+
+// Name returns the name of the user of that number, as a run with that seed
+// has it. Different numbers below 2^32 have different names.
+func Name(kind Names, seed, number uint64) string {
+	var name [nameBytes]byte
+	newUsers(kind, seed).write(name[:], number)
+	return string(name[:])
+}
