@@ -112,7 +112,7 @@ func (h *history) move(t *rapid.T, to rushgate.State, do func(context.Context, r
 	if len(h.ids) == 0 {
 		t.Skip("nothing to move")
 	}
-	want := h.claims[rapid.SampledFrom(h.ids).Draw(t, "id")]
+	want := h.claims[h.ids[rapid.IntRange(0, len(h.ids)-1).Draw(t, "which")]]
 	got, err := do(ctx, want.ID)
 	if want.State == rushgate.Held {
 		if !want.ExpiresAt.After(h.clock.Now()) {

@@ -50,7 +50,7 @@ var ctx = context.Background()
 
 // open starts the world, or starts it again.
 func (w *world) open() error {
-	ledger, err := sqlite.Open(ctx, w.dir)
+	ledger, err := sqlite.Open(ctx, w.dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}

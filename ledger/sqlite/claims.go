@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"rushgate"
+)
+
+const claimColumns = `id, sale, item, user_id, slot, quantity, state, created_at, expires_at, ended_at, idem_key`
+
+func scanClaim(row scanner) (rushgate.Claim, error) {
+	var c rushgate.Claim
+	var slot, created, expires, ended sql.NullInt64
+	var key sql.NullString
+	err := row.Scan(&c.ID, &c.Sale, &c.Item, &c.User, &slot, &c.Quantity, &c.State, &created, &expires, &ended, &key)
+	c.Slot = slotOf(slot)
+	c.CreatedAt, c.ExpiresAt, c.EndedAt, c.Key = moment(created), moment(expires), moment(ended), key.String
+	return c, err
+}
+
+func slotOf(slot sql.NullInt64) int32 {
+	if !slot.Valid {
+		return rushgate.NoSlot
+	}
+	return int32(slot.Int64)
+}
+
+// scanClaims appends all rows to list, and closes them.
+func scanClaims(rows *sql.Rows, list []rushgate.Claim) ([]rushgate.Claim, error) {
+	defer rows.Close()
+	for rows.Next() {
+		c, err := scanClaim(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}
+
+// Claim implements [rushgate.Ledger].
+func (l *Ledger) Claim(ctx context.Context, id rushgate.ID) (rushgate.Claim, error) {
+	var c rushgate.Claim
+	err := l.read(ctx, func(r reader) (err error) {
+		c, err = scanClaim(r.QueryRowContext(ctx, `SELECT `+claimColumns+` FROM claims WHERE id = ?`, int64(id)))
+		return err
+	})
+	if errors.Is(err, errNoRows) {
+		err = &rushgate.Error{Code: rushgate.NotFound, Message: fmt.Sprintf("there is no claim %d", id)}
+	}
+	return c, wrap("read a claim", err)
+}
+
+// Claims implements [rushgate.Ledger]. A user's claims are found by the user;
+// everything else walks the claims of the sale by id. A Limit that is not
+// positive is an error: a ledger never reads without bound.
+func (l *Ledger) Claims(ctx context.Context, q rushgate.ClaimQuery) ([]rushgate.Claim, error) {
+	if q.Limit <= 0 {
+		return nil, errors.New("list claims: the limit must be positive")
+	}
+	// The plus keeps the planner from walking the ids of a whole sale for the
+	// few claims of one user, and the other way round.
+	where, args := ` WHERE sale = ? AND id > ?`, []any{q.Sale, int64(q.After)}
+	if q.User != "" {
+		where, args = ` WHERE sale = ? AND round = 1 AND user_id = ? AND +id > ?`, []any{q.Sale, q.User, int64(q.After)}
+	}
+	if q.Item != "" {
+		where, args = where+` AND item = ?`, append(args, q.Item)
+	}
+	if q.State != "" {
+		where, args = where+` AND +state = ?`, append(args, string(q.State))
+	}
+	var list []rushgate.Claim
+	err := l.read(ctx, func(r reader) error {
+		rows, err := r.QueryContext(ctx, `SELECT `+claimColumns+` FROM claims`+where+` ORDER BY id LIMIT ?`,
+			append(args, q.Limit)...)
+		if err == nil {
+			list, err = scanClaims(rows, nil)
+		}
+		return err
+	})
+	return list, wrap("list claims of sale "+q.Sale, err)
+}
+
+// Expired implements [rushgate.Ledger].
+func (l *Ledger) Expired(ctx context.Context, now time.Time, limit int) ([]rushgate.Claim, error) {
+	if limit <= 0 {
+		return nil, errors.New("list expired claims: the limit must be positive")
+	}
+	var list []rushgate.Claim
+	err := l.read(ctx, func(r reader) error {
+		rows, err := r.QueryContext(ctx, `SELECT `+claimColumns+` FROM claims
+			WHERE state = 'held' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`, millis(now), limit)
+		if err == nil {
+			list, err = scanClaims(rows, nil)
+		}
+		return err
+	})
+	return list, wrap("list expired claims", err)
+}

@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"rushgate"
+)
+
+// told is what the data column says of a change that is not a claim's.
+type told struct {
+	Sale *toldSale `json:"sale,omitempty"`
+	Item string    `json:"item,omitempty"`
+	Add  int64     `json:"add,omitempty"`
+}
+
+// toldSale is a sale as history keeps it. Its stock is told by the restocks.
+type toldSale struct {
+	Name      string     `json:"name"`
+	OpensAt   time.Time  `json:"opens_at,omitzero"`
+	ClosesAt  time.Time  `json:"closes_at,omitzero"`
+	PerUser   int64      `json:"per_user"`
+	HoldMS    int64      `json:"hold_ms"`
+	Ack       string     `json:"ack"`
+	Frozen    bool       `json:"frozen"`
+	Ended     bool       `json:"ended"`
+	Epoch     int64      `json:"epoch"`
+	CreatedAt time.Time  `json:"created_at,omitzero"`
+	Items     []toldItem `json:"items"`
+}
+
+type toldItem struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func saleJSON(s *rushgate.Sale) (string, error) {
+	t := toldSale{Name: s.Name, OpensAt: whole(s.OpensAt), ClosesAt: whole(s.ClosesAt), PerUser: s.PerUser,
+		HoldMS: s.Hold.Milliseconds(), Ack: string(s.Ack), Frozen: s.Frozen, Ended: s.Ended, Epoch: s.Epoch,
+		CreatedAt: whole(s.CreatedAt), Items: make([]toldItem, len(s.Items))}
+	for i, it := range s.Items {
+		t.Items[i] = toldItem{it.ID, it.Name}
+	}
+	b, err := json.Marshal(told{Sale: &t})
+	return string(b), err
+}
+
+func (t *toldSale) sale(id string) *rushgate.Sale {
+	s := &rushgate.Sale{ID: id, Name: t.Name, OpensAt: t.OpensAt, ClosesAt: t.ClosesAt, PerUser: t.PerUser,
+		Hold: time.Duration(t.HoldMS) * time.Millisecond, Ack: rushgate.Ack(t.Ack), Frozen: t.Frozen, Ended: t.Ended,
+		Epoch: t.Epoch, CreatedAt: t.CreatedAt, Items: make([]rushgate.Item, len(t.Items))}
+	for i, it := range t.Items {
+		s.Items[i] = rushgate.Item{ID: it.ID, Name: it.Name}
+	}
+	return s
+}
+
+// eventRow is a row of the events table.
+type eventRow struct {
+	seq, n, at   int64
+	kind         rushgate.EventKind
+	claims, data sql.NullString
+}
+
+// Events implements [rushgate.Ledger]. A claim event carries the claim as it
+// was after the change, but for its slot, which is not part of history and is
+// always NoSlot.
+func (l *Ledger) Events(ctx context.Context, sale string, after int64, limit int) ([]rushgate.Event, error) {
+	if limit <= 0 {
+		return nil, errors.New("list events: the limit must be positive")
+	}
+	var list []rushgate.Event
+	err := l.readAtOnce(ctx, func(r reader) error {
+		rows, err := eventRows(ctx, r, sale, after, limit)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if list, err = row.expand(ctx, r, list, sale, after, limit); err != nil {
+				return fmt.Errorf("event %d: %w", row.seq, err)
+			}
+		}
+		return nil
+	})
+	return list, wrap("list events of sale "+sale, err)
+}
+
+// eventRows reads the rows that tell the events after+1 … after+limit: the
+// first may begin before that.
+func eventRows(ctx context.Context, r reader, sale string, after int64, limit int) ([]eventRow, error) {
+	rows, err := r.QueryContext(ctx, `SELECT seq, n, kind, at, claims, data FROM events WHERE sale = ?1
+		AND seq >= coalesce((SELECT max(seq) FROM events WHERE sale = ?1 AND seq <= ?2 + 1), 0)
+		AND seq <= ?2 + ?3 ORDER BY seq`, sale, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []eventRow
+	for rows.Next() {
+		var e eventRow
+		if err := rows.Scan(&e.seq, &e.n, &e.kind, &e.at, &e.claims, &e.data); err != nil {
+			return nil, err
+		}
+		if e.seq+e.n > after+1 {
+			list = append(list, e)
+		}
+	}
+	return list, rows.Err()
+}
+
+// expand appends the events of a row, from after+1 on and up to limit in all.
+func (e *eventRow) expand(ctx context.Context, r reader, list []rushgate.Event, sale string, after int64, limit int) ([]rushgate.Event, error) {
+	ev := rushgate.Event{Sale: sale, Seq: e.seq, Kind: e.kind, At: time.UnixMilli(e.at).UTC()}
+	if !e.claims.Valid {
+		var t told
+		if err := json.Unmarshal([]byte(e.data.String), &t); err != nil {
+			return nil, err
+		}
+		if t.Sale != nil {
+			ev.State = t.Sale.sale(sale)
+		}
+		ev.Item, ev.Add = t.Item, t.Add
+		return append(list, ev), nil
+	}
+	skip := max(0, after+1-e.seq)
+	claims, err := e.tellClaims(ctx, r, skip, limit-len(list))
+	for i := range claims {
+		ev.Seq, ev.Claim = e.seq+skip+int64(i), &claims[i]
+		list = append(list, ev)
+	}
+	return list, err
+}
+
+// tellClaims reads limit claims of a row, past the first skip, as they were
+// after its change.
+func (e *eventRow) tellClaims(ctx context.Context, r reader, skip int64, limit int) ([]rushgate.Claim, error) {
+	rows, err := r.QueryContext(ctx, `SELECT c.id, c.sale, c.item, c.user_id, NULL, c.quantity, c.state,
+		c.created_at, c.expires_at, c.ended_at, c.idem_key
+		FROM json_each(?1) AS e CROSS JOIN claims AS c ON c.id = e.value
+		WHERE e.key >= ?2 ORDER BY e.key LIMIT ?3`, e.claims.String, skip, limit)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := scanClaims(rows, nil)
+	for i := range claims {
+		c := &claims[i]
+		if c.State = rushgate.StateOf(e.kind); c.State == rushgate.Held {
+			c.EndedAt = time.Time{}
+		}
+	}
+	return claims, err
+}

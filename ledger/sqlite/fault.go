@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"rushgate"
+)
+
+// ErrCorrupt marks an error that says that the database file is damaged.
+// Nothing that it holds can be relied on: the program should stop.
+var ErrCorrupt = errors.New("the ledger's database is damaged")
+
+// ErrLocked marks the error of Open when another process has the folder.
+var ErrLocked = errors.New("another process uses this folder")
+
+// ErrNewer marks the error of Open when a newer Rushgate wrote the database.
+var ErrNewer = errors.New("made by a newer Rushgate")
+
+// resultCode returns SQLite's extended result code of an error, 0 for errors
+// of other origin.
+func resultCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+// primary cuts an extended result code down to the primary one.
+func primary(code int) int { return code & 0xff }
+
+// damaged says that SQLite met something in the file that it cannot have written.
+func damaged(err error) bool {
+	switch primary(resultCode(err)) {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return true
+	}
+	return false
+}
+
+// wrap names the operation that failed, and marks damage.
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var barrier *rushgate.BarrierError
+	var refusal *rushgate.Error
+	switch {
+	case errors.As(err, &barrier), errors.As(err, &refusal):
+		return err
+	case damaged(err):
+		return fmt.Errorf("%s: %w: %w", what, ErrCorrupt, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// definite says that a COMMIT that failed with err has certainly not happened.
+//
+// In a write-ahead log the frame that makes a commit valid is written last. A
+// full disk means that some frame did not fit, so that the last one is not
+// there; a busy database refuses before it writes. Everything else, above all
+// a failed fsync, may have left a valid log behind.
+func definite(err error) bool {
+	switch primary(resultCode(err)) {
+	case lib.SQLITE_FULL, lib.SQLITE_BUSY, lib.SQLITE_CONSTRAINT:
+		return true
+	}
+	return false
+}
+
+// explain turns what went wrong with a folder into one line that says how to
+// mend it.
+func explain(dir string, err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrLocked), errors.Is(err, ErrNewer):
+		return err
+	case damaged(err):
+		return fmt.Errorf("%s/%s: %w, or is no Rushgate database: restore it from a backup, or move it away to start empty (%w)",
+			dir, fileName, ErrCorrupt, err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s is not a folder: name a folder for the data, or one that can be made (%w)", dir, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no ledger in %s: name the folder of a server's data (%w)", dir, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), unwritable(err):
+		return fmt.Errorf("the folder %s cannot be written: give this user the right to, or name another folder (%w)", dir, err)
+	case primary(resultCode(err)) == lib.SQLITE_FULL, errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("the disk of %s is full: make room and start again (%w)", dir, err)
+	case primary(resultCode(err)) == lib.SQLITE_BUSY:
+		return fmt.Errorf("another program keeps %s/%s locked: end it and start again (%w)", dir, fileName, err)
+	}
+	return fmt.Errorf("the ledger in %s cannot be opened: %w", dir, err)
+}
+
+func unwritable(err error) bool {
+	switch primary(resultCode(err)) {
+	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return true
+	}
+	return false
+}
+
+// noTransaction says that a ROLLBACK found nothing to do: SQLite had rolled
+// back by itself, as it does when the disk is full.
+func noTransaction(err error) bool {
+	return primary(resultCode(err)) == lib.SQLITE_ERROR && strings.Contains(err.Error(), "no transaction is active")
+}

@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"rushgate"
+)
+
+// The claims are found by their ids alone (NOT INDEXED leaves the primary
+// key), so that the cost of a move does not depend on how many are held.
+const (
+	sqlMove = `UPDATE claims NOT INDEXED SET state = ?2, ended_at = ?3, slot = CASE ?2 WHEN 'confirmed' THEN slot END
+		WHERE id IN (SELECT value FROM json_each(?1)) AND sale = ?4 AND state = 'held' AND expires_at `
+	sqlMoved    = ` ?3 RETURNING ` + claimColumns
+	sqlMoveLive = sqlMove + `>` + sqlMoved
+	sqlMoveDue  = sqlMove + `<=` + sqlMoved
+)
+
+// move takes held claims to their final state.
+func (w *writer) move(ctx context.Context, b *rushgate.Batch, m *rushgate.Move) error {
+	m.Moved = m.Moved[:0]
+	stmt := w.moveLive
+	switch m.To {
+	case rushgate.Confirmed, rushgate.Released:
+	case rushgate.ExpiredState:
+		stmt = w.moveDue
+	default:
+		return fmt.Errorf("claims cannot be moved to %q", m.To)
+	}
+	if len(m.IDs) == 0 {
+		return nil
+	}
+	rows, err := stmt.QueryContext(ctx, plainIDs(m.IDs), string(m.To), millis(b.At), m.Sale)
+	if err != nil {
+		return err
+	}
+	if m.Moved, err = scanClaims(rows, m.Moved); err != nil || len(m.Moved) == 0 {
+		return err
+	}
+	if err := w.giveStock(ctx, m); err != nil {
+		return err
+	}
+	n := int64(len(m.Moved))
+	last, err := w.nextSeq(ctx, m.Sale, n)
+	if err != nil {
+		return err
+	}
+	return w.tell(ctx, b, m.Sale, last, n, rushgate.EventOf(m.To), idList(m.Moved), nil)
+}
+
+// giveStock counts confirmed units as confirmed, and gives the others back.
+func (w *writer) giveStock(ctx context.Context, m *rushgate.Move) error {
+	var list []units
+	for i := range m.Moved {
+		c := &m.Moved[i]
+		if m.To == rushgate.Confirmed {
+			list = tally(list, c.Item, 0, c.Quantity)
+		} else {
+			list = tally(list, c.Item, -c.Quantity, 0)
+		}
+	}
+	for _, u := range list {
+		if _, err := w.give.ExecContext(ctx, u.taken, u.confirmed, m.Sale, u.item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plainIDs(ids []rushgate.ID) string {
+	buf := make([]byte, 1, 1+20*len(ids))
+	buf[0] = '['
+	for _, id := range ids {
+		buf = strconv.AppendInt(buf, int64(id), 10)
+		buf = append(buf, ',')
+	}
+	buf[len(buf)-1] = ']'
+	return string(buf)
+}

@@ -1,0 +1,246 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"rushgate"
+)
+
+const fileName = "rushgate.db"
+
+// Options tune a ledger. The zero value is right for a server.
+type Options struct {
+	// Readers bounds the connections that read. Default 4.
+	Readers int
+
+	// CacheMiB is the page cache of the writing connection. Random users touch
+	// a random page of the unique index each; pages that are not cached are
+	// read back from the file. Default 64.
+	CacheMiB int
+
+	// Log receives what goes wrong beside the calls: a checkpoint that fails.
+	// Default: nowhere.
+	Log *slog.Logger
+
+	// Now is the clock of Tally. Default time.Now.
+	Now func() time.Time
+
+	// Commit stands between the ledger and each COMMIT of a batch, so that a
+	// test can make one fail before or after it has happened. Default: commit.
+	Commit func(commit func() error) error
+}
+
+func (o *Options) defaults() error {
+	if o.Readers < 0 || o.CacheMiB < 0 {
+		return errors.New("sqlite: Readers and CacheMiB must not be negative")
+	}
+	if o.Readers == 0 {
+		o.Readers = 4
+	}
+	if o.CacheMiB == 0 {
+		o.CacheMiB = 64
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Commit == nil {
+		o.Commit = func(commit func() error) error { return commit() }
+	}
+	return nil
+}
+
+// Ledger is a rushgate.Ledger in a SQLite file.
+type Ledger struct {
+	dir  string
+	opts Options
+	lock *os.File // nil when read only
+
+	// mu guards the writing connection: one transaction at a time.
+	mu     sync.Mutex
+	w      *writer // nil when read only, and while doubt is not settled
+	closed bool
+
+	// reads guards the pool of readers: a read holds it shared, whoever must
+	// close every connection (see settle) holds it alone.
+	// mu is taken before reads.
+	reads   sync.RWMutex
+	r       *sql.DB
+	k       *sql.DB     // the keeper's connection; nil when read only
+	inDoubt atomic.Bool // the last commit has an unknown end
+
+	keeper *keeper
+}
+
+var _ rushgate.Ledger = (*Ledger)(nil)
+
+// Open opens the ledger in a folder, making both if they are not there, and
+// keeps other processes from doing the same until Close. The error is one line
+// that says what to do; errors.Is tells ErrLocked, ErrNewer and ErrCorrupt.
+func Open(ctx context.Context, dir string, opts Options) (*Ledger, error) {
+	if err := opts.defaults(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return nil, explain(abs, err)
+	}
+	lock, err := takeLock(abs)
+	if err != nil {
+		return nil, explain(abs, err)
+	}
+	l := &Ledger{dir: abs, opts: opts, lock: lock}
+	if err := l.start(ctx); err != nil {
+		return nil, errors.Join(explain(abs, err), l.Close())
+	}
+	return l, nil
+}
+
+// OpenReadOnly opens the ledger in a folder for reading, also while a server
+// has it open. It takes no lock, migrates nothing and refuses every write.
+func OpenReadOnly(ctx context.Context, dir string) (*Ledger, error) {
+	var opts Options
+	if err := opts.defaults(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(abs, fileName)); err != nil {
+		return nil, explain(abs, err)
+	}
+	l := &Ledger{dir: abs, opts: opts}
+	if l.r, err = openPool(abs, opts.Readers, "mode=ro", "query_only(1)", "busy_timeout(5000)"); err == nil {
+		err = sameVersion(ctx, l.r)
+	}
+	if err != nil {
+		return nil, errors.Join(explain(abs, err), l.Close())
+	}
+	return l, nil
+}
+
+// start migrates, then opens the connections that stay.
+func (l *Ledger) start(ctx context.Context) error {
+	if err := l.upgrade(ctx); err != nil {
+		return err
+	}
+	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	l.keeper = keep(l)
+	return nil
+}
+
+func (l *Ledger) upgrade(ctx context.Context) error {
+	db, err := openPool(l.dir, 1, "", writerPragmas(l.opts)...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, db), db.Close())
+}
+
+// connect opens the writer and the readers.
+func (l *Ledger) connect(ctx context.Context) error {
+	w, err := openWriter(ctx, l.dir, l.opts)
+	if err != nil {
+		return err
+	}
+	r, err := openPool(l.dir, l.opts.Readers, "", "busy_timeout(5000)", "query_only(1)")
+	if err != nil {
+		return errors.Join(err, w.close())
+	}
+	k, err := openPool(l.dir, 1, "", writerPragmas(l.opts)...)
+	if err != nil {
+		return errors.Join(err, w.close(), r.Close())
+	}
+	l.w, l.r, l.k = w, r, k
+	return nil
+}
+
+// Close waits for the calls that are under way and ends the ledger. The log is
+// moved into the database, and the folder is free for another process.
+func (l *Ledger) Close() error {
+	if l.keeper != nil {
+		l.keeper.stop()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reads.Lock()
+	defer l.reads.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	err := l.disconnect()
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Close())
+	}
+	return err
+}
+
+// disconnect closes every connection; the writer last, so that it is the one
+// that moves the log. Both locks are held.
+func (l *Ledger) disconnect() error {
+	var errs []error
+	if l.r != nil {
+		errs = append(errs, l.r.Close())
+		l.r = nil
+	}
+	if l.k != nil {
+		errs = append(errs, l.k.Close())
+		l.k = nil
+	}
+	if l.w != nil {
+		errs = append(errs, l.w.close())
+		l.w = nil
+	}
+	return errors.Join(errs...)
+}
+
+// openPool opens a pool of at most n connections to the database in dir.
+func openPool(dir string, n int, query string, pragmas ...string) (*sql.DB, error) {
+	dsn := (&url.URL{Scheme: "file", Path: filepath.Join(dir, fileName)}).String() + "?" + query
+	for _, p := range pragmas {
+		dsn += "&_pragma=" + p
+	}
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+func writerPragmas(o Options) []string {
+	return []string{
+		"busy_timeout(5000)", // milliseconds; somebody else may be reading with sqlite3
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"wal_autocheckpoint(0)", // the keeper does it, beside the writer
+		"cache_size(-" + strconv.Itoa(o.CacheMiB*1024) + ")",
+	}
+}
+
+var errReadOnly = errors.New("the ledger was opened for reading only")
+
+var errClosed = errors.New("the ledger is closed")

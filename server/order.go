@@ -1,0 +1,167 @@
+package server
+
+import (
+	"rushgate"
+)
+
+// order is what the body of a claim says.
+type order struct {
+	user     string
+	item     string
+	quantity int64 // 0 when left out
+	key      string
+}
+
+// orderBody is an order as JSON. The pointer tells 0, which is wrong, from a
+// quantity that was left out.
+type orderBody struct {
+	User     string `json:"user"`
+	Item     string `json:"item"`
+	Quantity *int64 `json:"quantity"`
+}
+
+func (b *orderBody) order(field string) (order, error) {
+	o := order{user: b.User, item: b.Item}
+	if b.Quantity != nil {
+		if *b.Quantity < 1 || *b.Quantity > rushgate.MaxQuantity {
+			return order{}, invalid(field+"quantity", "must be 1 to %d", rushgate.MaxQuantity)
+		}
+		o.quantity = *b.Quantity
+	}
+	return o, nil
+}
+
+// readOrder reads the body of one claim: the plain shape by hand, everything
+// else by the strict decoder, which also says what is wrong.
+func readOrder(body []byte) (order, error) {
+	text := string(body) // the one copy: the order's strings are parts of it
+	if o, ok := readPlainOrder(text); ok {
+		return o, nil
+	}
+	var b orderBody
+	if err := decodeStrictly(body, &b); err != nil {
+		return order{}, err
+	}
+	return b.order("")
+}
+
+// readPlainOrder reads {"user":"…","item":"…","quantity":N} with any of the
+// fields, in any order, if the strings are printable ASCII without escapes and
+// the number is 1 to 999999. For everything else it returns false: that does
+// not mean that it is wrong.
+func readPlainOrder(s string) (o order, ok bool) {
+	p := plainReader{s: s}
+	p.open()
+	return o, p.order(&o) && p.end()
+}
+
+// plainReader walks through the text of plain JSON. Once something is not
+// plain, at points past the end and nothing matches any more.
+type plainReader struct {
+	s  string
+	at int
+}
+
+func (p *plainReader) fail() bool { p.at = len(p.s) + 1; return false }
+
+func (p *plainReader) space() {
+	for p.at < len(p.s) {
+		switch p.s[p.at] {
+		case ' ', '\n', '\t', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// open skips to where a value begins.
+func (p *plainReader) open() { p.space() }
+
+// eat takes one character, after white space.
+func (p *plainReader) eat(c byte) bool {
+	p.space()
+	if p.at < len(p.s) && p.s[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+// end says that nothing is left.
+func (p *plainReader) end() bool {
+	p.space()
+	return p.at == len(p.s)
+}
+
+// text takes a string of plain characters.
+func (p *plainReader) text() (string, bool) {
+	if !p.eat('"') {
+		return "", p.fail()
+	}
+	for i := p.at; i < len(p.s); i++ {
+		switch c := p.s[i]; {
+		case c == '"':
+			text := p.s[p.at:i]
+			p.at = i + 1
+			return text, true
+		case c < ' ' || c >= 0x7f || c == '\\':
+			return "", p.fail()
+		}
+	}
+	return "", p.fail()
+}
+
+// count takes a number from 1 to 999999.
+func (p *plainReader) count() (int64, bool) {
+	p.space()
+	var n int64
+	first := p.at
+	for p.at < len(p.s) && p.s[p.at] >= '0' && p.s[p.at] <= '9' {
+		n = n*10 + int64(p.s[p.at]-'0')
+		if p.at++; p.at-first > 6 {
+			return 0, p.fail()
+		}
+	}
+	if p.at == first || p.s[first] == '0' {
+		return 0, p.fail()
+	}
+	return n, true
+}
+
+// order takes an order's object.
+func (p *plainReader) order(o *order) bool {
+	if !p.eat('{') {
+		return p.fail()
+	}
+	const user, item, quantity = 1, 2, 4
+	seen := 0
+	for {
+		name, ok := p.text()
+		if !ok || !p.eat(':') {
+			return p.fail()
+		}
+		field := 0
+		switch name {
+		case "user":
+			field = user
+			o.user, ok = p.text()
+		case "item":
+			field = item
+			o.item, ok = p.text()
+		case "quantity":
+			field = quantity
+			o.quantity, ok = p.count()
+		}
+		if field == 0 || !ok || seen&field != 0 {
+			return p.fail()
+		}
+		seen |= field
+		if p.eat('}') {
+			return true
+		}
+		if !p.eat(',') {
+			return p.fail()
+		}
+	}
+}
