@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"rushgate/bench/load"
 )
 
 // child is a server that runs as a process of its own.
@@ -108,7 +110,7 @@ func cpu(pid int) time.Duration {
 // resident returns the bytes of memory that a process has resident.
 func resident(pid int) int64 {
 	var kib int64
-	if _, err := fmt.Sscan(field(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"), &kib); err != nil {
+	if _, err := fmt.Sscan(load.Proc(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"), &kib); err != nil {
 		return 0
 	}
 	return kib << 10

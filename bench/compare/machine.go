@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"rushgate/bench/load"
 )
 
 // Machine is what the numbers were measured on.
@@ -26,10 +27,10 @@ type Machine struct {
 }
 
 func describe(ctx context.Context, dir string) (*Machine, error) {
-	m := &Machine{CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.GOMAXPROCS(0), Go: runtime.Version(),
+	m := &Machine{CPU: load.Proc("/proc/cpuinfo", "model name"), Cores: runtime.GOMAXPROCS(0), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH}
 	var kib float64
-	if _, err := fmt.Sscan(field("/proc/meminfo", "MemTotal"), &kib); err == nil {
+	if _, err := fmt.Sscan(load.Proc("/proc/meminfo", "MemTotal"), &kib); err == nil {
 		m.MemGiB = float64(int(kib/(1<<20)*10)) / 10
 	}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
@@ -45,22 +46,6 @@ func describe(ctx context.Context, dir string) (*Machine, error) {
 	var err error
 	m.FsyncMs, err = fsync(dir)
 	return m, err
-}
-
-// field returns the value of the first line of a file in /proc with that name,
-// or nothing where there is none.
-func field(file, name string) string {
-	f, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // fsync measures what durability costs here at least.

@@ -68,6 +68,12 @@ const (
 	MaxDuration    = time.Hour
 )
 
+// Validate says what is wrong with a plan, without carrying it out.
+func (p Plan) Validate() error {
+	_, err := p.complete()
+	return err
+}
+
 // complete fills in the defaults and refuses what cannot be carried out. It
 // returns host:port.
 func (p *Plan) complete() (addr string, err error) {
