@@ -201,11 +201,18 @@ func (s *Server) identify(ctx context.Context, authorization string) (admission.
 	return s.identity.Identify(ctx, authorization)
 }
 
+// authorization returns the header. One that is there twice becomes a list
+// (RFC 9110, section 5.3), which opens nothing: two readers could otherwise
+// believe a different one.
 func authorization(r *http.Request) string {
-	if h := r.Header["Authorization"]; len(h) > 0 {
+	switch h := r.Header["Authorization"]; len(h) {
+	case 0:
+		return ""
+	case 1:
 		return h[0]
+	default:
+		return strings.Join(h, ", ")
 	}
-	return ""
 }
 
 // setHeaders sets what every answer carries; a handler may set others instead.

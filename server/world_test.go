@@ -18,6 +18,7 @@ import (
 	"rushgate"
 	"rushgate/admission"
 	"rushgate/gate/memory"
+	"rushgate/internal/lane"
 	"rushgate/ledger/sqlite"
 	"rushgate/server"
 )
@@ -45,6 +46,7 @@ type world struct {
 	server  *server.Server
 	metrics *server.Metrics
 	http    *httptest.Server
+	express *lane.Listener
 }
 
 // start starts a world with the dev identity, unless edit says otherwise.
@@ -74,13 +76,15 @@ func (w *world) open() {
 	w.must(err)
 	w.http = httptest.NewUnstartedServer(w.server)
 	w.http.Config = w.server.HTTPServer()
-	w.http.Listener = w.server.Limit(w.http.Listener, server.MaxConnections)
+	w.express = w.server.Express(w.server.Limit(w.http.Listener, server.MaxConnections)) // as the program does
+	w.http.Listener = w.express
 	w.http.Start()
 }
 
 func (w *world) close() {
 	w.server.Close()
 	w.http.Client().CloseIdleConnections()
+	w.must(w.express.Shutdown(context.Background()))
 	w.http.Close()
 	w.must(w.shop.Close(context.Background()))
 	w.must(w.ledger.Close())

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -110,7 +111,10 @@ func (c *conn) read() (int, verdict) {
 	if total > len(buffered) {
 		c.net.SetReadDeadline(time.Now().Add(c.lane.cfg.ReadTimeout))
 		c.refreshed = time.Time{} // so that the next wait sets its own
-		if buffered, err = c.br.Peek(total); err != nil {
+		switch buffered, err = c.br.Peek(total); {
+		case err == io.EOF:
+			return 0, notOurs // cut off by a sender who may still listen: net/http has the words for it
+		case err != nil:
 			return 0, broken
 		}
 		if _, _, ok := parse(buffered, &c.req, c.lane.cfg.Match); !ok { // the buffer has moved
