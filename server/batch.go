@@ -67,8 +67,13 @@ func (c *call) orders() ([]order, error) {
 	if orders, ok := readPlainBatch(string(c.in)); ok {
 		return orders, nil
 	}
+	return readStrictBatch(c.in)
+}
+
+// readStrictBatch reads any batch, and says what is wrong with it.
+func readStrictBatch(in []byte) ([]order, error) {
 	var body batchBody
-	if err := decodeStrictly(c.in, &body); err != nil {
+	if err := decodeStrictly(in, &body); err != nil {
 		return nil, err
 	}
 	if len(body.Claims) == 0 || len(body.Claims) > rushgate.MaxBatch {
@@ -93,7 +98,7 @@ func (c *call) orders() ([]order, error) {
 
 // readPlainBatch reads {"claims":[…]} of plain orders, as readPlainOrder does.
 func readPlainBatch(s string) ([]order, bool) {
-	p := plainReader{s: s}
+	p := plainReader{s: s, keys: true}
 	if !p.eat('{') {
 		return nil, false
 	}

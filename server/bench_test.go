@@ -81,6 +81,23 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
+// BenchmarkBatch reads, claims and answers 500 claims a request; the time is of one claim.
+func BenchmarkBatch(b *testing.B) {
+	h := benchWorld(b, rushgate.MaxStock)
+	w := &discard{header: http.Header{}}
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += 500 {
+		var body strings.Builder
+		for j := range 500 {
+			fmt.Fprintf(&body, `,{"user":"u%d","item":"a","quantity":1}`, i+j)
+		}
+		r, _ := http.NewRequest("POST", "http://x/v1/sales/s/claims:batch", strings.NewReader(`{"claims":[`+body.String()[1:]+"]}"))
+		r.Header.Set("Authorization", "Bearer "+adminToken)
+		clear(w.header)
+		h.ServeHTTP(w, r)
+	}
+}
+
 func BenchmarkLoopback(b *testing.B) {
 	for _, connections := range []int{64, 256} {
 		b.Run(fmt.Sprintf("empty/%d", connections), func(b *testing.B) {

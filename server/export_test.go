@@ -1,6 +1,9 @@
 package server
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // What only tests need to see.
 
@@ -29,17 +32,16 @@ func ReadStrictly(body string) (user, item string, quantity int64, err error) {
 	return o.user, o.item, o.quantity, err
 }
 
-// ReadPlainBatch reads a batch by hand and says how many claims it has.
-func ReadPlainBatch(body string) (n int, ok bool) {
+// ReadPlainBatch reads a batch by hand, and shows it.
+func ReadPlainBatch(body string) (text string, ok bool) {
 	orders, ok := readPlainBatch(body)
-	return len(orders), ok
+	return fmt.Sprint(orders), ok
 }
 
-// ReadStrictBatch reads a batch with the strict decoder and says how many claims it has.
-func ReadStrictBatch(body string) (n int, err error) {
-	var b batchBody
-	err = decodeStrictly([]byte(body), &b)
-	return len(b.Claims), err
+// ReadStrictBatch reads a batch with the strict decoder, and shows it.
+func ReadStrictBatch(body string) (text string, err error) {
+	orders, err := readStrictBatch([]byte(body))
+	return fmt.Sprint(orders), err
 }
 
 // Text writes a JSON string.

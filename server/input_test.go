@@ -154,7 +154,7 @@ func FuzzRequests(f *testing.F) {
 
 // FuzzPlainOrders holds the quick reader of orders against the strict one.
 func FuzzPlainOrders(f *testing.F) {
-	for _, s := range []string{`{"user":"u","item":"a","quantity":1}`, ` { "quantity" : 12 , "user" : "x y" } `, `{}`, `{"user":"a\"b"}`, `{"quantity":01}`, `{"quantity":1000001}`, `{"user":"a","user":"b"}`, `{"user":"é"}`, `{"user":"u"}x`, `{"user":"u",}`, `{"x":"y"}`} {
+	for _, s := range []string{`{"user":"u","item":"a","quantity":1}`, ` { "quantity" : 12 , "user" : "x y" } `, `{}`, `{"user":"a\"b"}`, `{"quantity":01}`, `{"quantity":1000001}`, `{"user":"a","user":"b"}`, `{"user":"é"}`, `{"user":"u"}x`, `{"user":"u",}`, `{"x":"y"}`, `{"user":"u","idempotency_key":"k"}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -171,16 +171,16 @@ func FuzzPlainOrders(f *testing.F) {
 
 // FuzzPlainBatches does the same for batches.
 func FuzzPlainBatches(f *testing.F) {
-	for _, s := range []string{`{"claims":[{"user":"u"}]}`, `{"claims":[{"user":"u"} , {"user":"v","quantity":2}]} `, `{"claims":[]}`, `{"claims":[{"user":"u"}],"claims":[]}`, `{"claims":[{"user":"u"}]}]`} {
+	for _, s := range []string{`{"claims":[{"user":"u"}]}`, `{"claims":[{"user":"u"} , {"user":"v","quantity":2}]} `, `{"claims":[]}`, `{"claims":[{"user":"u","idempotency_key":"k"}]}`, `{"claims":[{"idempotency_key":""}]}`, `{"claims":[{"user":"u"}],"claims":[]}`, `{"claims":[{"user":"u"}]}]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		n, ok := server.ReadPlainBatch(body)
+		quickly, ok := server.ReadPlainBatch(body)
 		if !ok {
 			return
 		}
-		if m, err := server.ReadStrictBatch(body); err != nil || m != n {
-			t.Fatalf("%q: %d, strictly %d %v", body, n, m, err)
+		if strictly, err := server.ReadStrictBatch(body); err != nil || strictly != quickly {
+			t.Fatalf("%q: %s, strictly %s %v", body, quickly, strictly, err)
 		}
 	})
 }

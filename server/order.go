@@ -58,8 +58,9 @@ func readPlainOrder(s string) (o order, ok bool) {
 // plainReader walks through the text of plain JSON. Once something is not
 // plain, at points past the end and nothing matches any more.
 type plainReader struct {
-	s  string
-	at int
+	s    string
+	at   int
+	keys bool // orders may have an idempotency_key
 }
 
 func (p *plainReader) fail() bool { p.at = len(p.s) + 1; return false }
@@ -134,7 +135,7 @@ func (p *plainReader) order(o *order) bool {
 	if !p.eat('{') {
 		return p.fail()
 	}
-	const user, item, quantity = 1, 2, 4
+	const user, item, quantity, key = 1, 2, 4, 8
 	seen := 0
 	for {
 		name, ok := p.text()
@@ -152,6 +153,10 @@ func (p *plainReader) order(o *order) bool {
 		case "quantity":
 			field = quantity
 			o.quantity, ok = p.count()
+		case "idempotency_key":
+			field = key
+			o.key, ok = p.text()
+			ok = ok && p.keys && o.key != "" // an empty one is a mistake
 		}
 		if field == 0 || !ok || seen&field != 0 {
 			return p.fail()

@@ -117,6 +117,9 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) int 
 
 // asError returns the *rushgate.Error that err is; anything else is a fault of ours.
 func asError(err error) *rushgate.Error {
+	if e, ok := err.(*rushgate.Error); ok {
+		return e // nearly always, and cheaper than asking the whole chain
+	}
 	var e *rushgate.Error
 	if errors.As(err, &e) {
 		return e
