@@ -14,11 +14,11 @@ func (b *bench) maximum(ctx context.Context) (float64, error) {
 	if b.max > 0 {
 		return b.max, nil
 	}
-	r, err := b.withOwn(ctx, Sample{Part: "maximum", Round: 1, System: sysRushgate}, load.Plan{Mode: load.Closed, Connections: 256})
+	s, err := b.withOwn(ctx, Sample{Part: "maximum", Round: 1, System: sysRushgate}, load.Plan{Mode: load.Closed, Connections: 256})
 	if err != nil {
 		return 0, err
 	}
-	b.max = r.AcceptedPerSecond
+	b.max = s.PerSecond
 	return b.max, nil
 }
 
@@ -62,35 +62,35 @@ const (
 )
 
 // overload offers three times the maximum and watches answers and memory.
-func (b *bench) overload(ctx context.Context) (err error) {
+func (b *bench) overload(ctx context.Context) error {
 	most, err := b.maximum(ctx)
 	if err != nil {
 		return err
 	}
-	s, err := b.start(ctx, sysRushgate, manyUnits, "--queue", overloadQueue)
+	var early, late int64
+	sample, err := b.quietly(func() (_ Sample, err error) {
+		sample := Sample{Part: "overload", Round: 1, System: sysRushgate}
+		s, err := b.start(ctx, sysRushgate, manyUnits, "--queue", overloadQueue)
+		if err != nil {
+			return sample, err
+		}
+		defer func() { err = errors.Join(err, s.end()) }()
+		plan := load.Plan{Mode: load.Open, Rate: 3 * most, Poisson: true, Connections: overloadConnections,
+			Duration: 4 * b.measured, Warmup: b.warmup, GiveUp: overloadGiveUp}
+		memory := watch(s, plan.Duration)
+		err = b.measureOwn(ctx, s, &sample, plan)
+		early, late = memory()
+		return sample, err
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.end()) }()
-	plan := b.complete(load.Plan{Mode: load.Open, Rate: 3 * most, Poisson: true, Connections: overloadConnections,
-		Duration: 4 * b.measured, Warmup: b.warmup, GiveUp: overloadGiveUp}, s)
-	memory := watch(s, plan.Duration)
-	r, runErr := load.Run(ctx, plan)
-	early, late := memory()
-	if err := errors.Join(runErr, s.stop()); err != nil {
-		return err
-	}
-	sample := Sample{Part: "overload", Round: 1, System: sysRushgate, Load: "own", Connections: plan.Connections, Names: plan.Names,
-		PerSecond: r.AcceptedPerSecond, Accepted: r.Counts.Accepted, Refused: r.Counts.RefusedAll(), Acknowledged: r.All.Accepted,
-		P50Ms: r.Service.P50, P99Ms: r.Service.P99, P999Ms: r.Service.P999, Report: r}
-	sample.Recorded, sample.Void, err = s.check(ctx, r.All.Accepted, r.All.Errors)
-	b.add(sample)
-	b.overloadRows(&sample, r, early, late)
-	return err
+	b.overloadRows(&sample, early, late)
+	return nil
 }
 
-func (b *bench) overloadRows(sample *Sample, r *load.Report, early, late int64) {
-	void := sample.Void
+func (b *bench) overloadRows(sample *Sample, early, late int64) {
+	r, void := sample.Report, sample.Void
 	overloaded := float64(r.Counts.Refused["overloaded"])
 	answers := float64(max(r.Counts.Answers, 1))
 	b.plain("overload: offered", figure{value: r.OfferedRate, void: void}, "/s")
@@ -105,16 +105,13 @@ func (b *bench) overloadRows(sample *Sample, r *load.Report, early, late int64) 
 	b.bound("overload: growth of it over the last two thirds", figure{value: grown, void: void}, "×", "≤ 1.25", grown <= overloadGrowth)
 }
 
-// watch looks at a server's memory after a third of d, and again when it is
-// called.
+// watch looks at a server's memory after a third of d and shortly before its
+// end. The returned function waits for the second look.
 func watch(s *server, d time.Duration) func() (early, late int64) {
-	third := make(chan int64, 1)
-	timer := time.AfterFunc(d/3, func() { third <- s.resident() })
-	return func() (int64, int64) {
-		late := s.resident()
-		if timer.Stop() {
-			return late, late
-		}
-		return <-third, late
+	var looks [2]chan int64
+	for i, at := range []time.Duration{d / 3, d * 19 / 20} {
+		looks[i] = make(chan int64, 1)
+		time.AfterFunc(at, func() { looks[i] <- s.resident() })
 	}
+	return func() (int64, int64) { return <-looks[0], <-looks[1] }
 }

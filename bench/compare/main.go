@@ -98,6 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
+	b.result.Strangers = b.disturbed()
 	b.result.Seconds = time.Since(began).Seconds()
 	fmt.Fprintln(out)
 	if err := b.result.writeTable(out); err != nil {

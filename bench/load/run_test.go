@@ -188,6 +188,7 @@ func TestCancellingEndsARunThatGetsNoAnswers(t *testing.T) {
 		<-release
 	})
 	t.Cleanup(func() { close(release) }) // before the server is closed, which waits
+	p.Duration = MaxDuration             // if cancelling did not end it, nothing would
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-arrived
