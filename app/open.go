@@ -1,0 +1,222 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"rushgate"
+	"rushgate/admission"
+	"rushgate/gate/memory"
+	"rushgate/internal/lifecycle"
+	"rushgate/ledger/sqlite"
+	"rushgate/server"
+)
+
+// Program is a server that runs.
+type Program struct {
+	cfg     Config
+	log     *slog.Logger
+	group   *lifecycle.Group
+	addr    net.Addr
+	token   string
+	service *rushgate.Service
+}
+
+// Open starts a server and returns when it answers. What goes wrong is one
+// line that says how to mend it, and leaves nothing running. The caller calls
+// Run or Close.
+func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Program, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Program{cfg: cfg, log: log, group: lifecycle.New()}
+	if err := p.open(ctx); err != nil {
+		stop, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
+		defer cancel()
+		return nil, errors.Join(err, p.group.Stop(stop))
+	}
+	return p, nil
+}
+
+// open starts the parts, each after those that it needs. What fails cheaply
+// and leaves no trace comes first; whoever connects early waits until the
+// first answer.
+func (p *Program) open(ctx context.Context) error {
+	identity, err := p.openIdentity()
+	if err != nil {
+		return err
+	}
+	listener, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	ledger, err := p.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.findToken(); err != nil {
+		return err
+	}
+	metrics := server.NewMetrics()
+	if err := p.openService(ctx, ledger, metrics); err != nil {
+		return err
+	}
+	return p.serve(listener, identity, metrics)
+}
+
+// listen takes the address. The HTTP server closes the listener; until there
+// is one, the group does.
+func (p *Program) listen(ctx context.Context) (net.Listener, error) {
+	l, err := listen(ctx, p.cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	p.addr = l.Addr()
+	return l, p.group.Start(lifecycle.Part{Name: "listener", Stop: func(context.Context) error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}})
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, explainListen(address, err)
+	}
+	return l, nil
+}
+
+func explainListen(address string, err error) error {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use by another program: end that one, or choose another address with --listen", address)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("this user may not listen on %s: choose a port above 1023 with --listen", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s is not an address of this machine: choose another with --listen", address)
+	case errors.As(err, &dns):
+		return fmt.Errorf("--listen %s: the name cannot be resolved; give an IP address", address)
+	}
+	return fmt.Errorf("cannot listen on %s: %w", address, err)
+}
+
+func (p *Program) openLedger(ctx context.Context) (*sqlite.Ledger, error) {
+	ledger, err := sqlite.Open(ctx, p.cfg.Data, sqlite.Options{Log: p.log})
+	if err != nil {
+		return nil, err
+	}
+	return ledger, p.group.Start(lifecycle.Part{Name: "ledger",
+		Stop: func(context.Context) error { return ledger.Close() }})
+}
+
+// findToken takes the admin token from the configuration or the data folder.
+// The log tells the file, never the token.
+func (p *Program) findToken() error {
+	if p.token = p.cfg.AdminToken; p.token != "" {
+		return nil
+	}
+	token, made, err := keepAdminToken(p.cfg.Data)
+	if err != nil {
+		return err
+	}
+	p.token = token
+	if made {
+		p.log.Info("an admin token was made", "file", filepath.Join(p.cfg.Data, TokenFile))
+	}
+	return nil
+}
+
+// openService starts the engine. When it can no longer tell what is true, the
+// whole program stops.
+func (p *Program) openService(ctx context.Context, ledger rushgate.Ledger, metrics *server.Metrics) error {
+	gate := memory.New()
+	if err := p.group.Start(lifecycle.Part{Name: "gate", Stop: func(context.Context) error { return gate.Close() }}); err != nil {
+		return err
+	}
+	began := time.Now()
+	service, err := rushgate.Open(ctx, rushgate.Config{Gate: gate, Ledger: ledger, Log: p.log, Observe: metrics,
+		QueueLimit: p.cfg.Queue, BatchLimit: min(p.cfg.Queue, 2048), AuditEvery: p.cfg.AuditEvery})
+	if err != nil {
+		return fmt.Errorf("the sales could not be taken over from the ledger: %w", err)
+	}
+	p.service = service
+	p.log.Debug("the gate was built from the ledger", "took", time.Since(began))
+	stopping := make(chan struct{})
+	return p.group.Start(lifecycle.Part{Name: "the engine",
+		Run: func() error {
+			select {
+			case <-service.Failed():
+				return service.Err()
+			case <-stopping:
+				return nil
+			}
+		},
+		Stop: func(ctx context.Context) error {
+			close(stopping)
+			return service.Close(ctx)
+		}})
+}
+
+// openIdentity makes what knows the buyers.
+func (p *Program) openIdentity() (admission.Identity, error) {
+	identity, keys, err := newIdentity(&p.cfg)
+	if err != nil || keys == nil {
+		return identity, err
+	}
+	return identity, p.group.Start(lifecycle.Part{Name: "key set",
+		Stop: func(context.Context) error { keys.Close(); return nil }})
+}
+
+// Addr returns the address that is served.
+func (p *Program) Addr() net.Addr { return p.addr }
+
+// URL returns the base URL, for a client on this machine.
+func (p *Program) URL() string {
+	host, port, err := net.SplitHostPort(p.addr.String())
+	if err != nil {
+		return "http://" + p.addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// AdminToken returns the bearer token of the admin API.
+func (p *Program) AdminToken() string { return p.token }
+
+// Service returns the engine, for programs that embed the server.
+func (p *Program) Service() *rushgate.Service { return p.service }
+
+// Run serves until ctx ends, and then stops in good order: it takes no more
+// connections, finishes what was accepted, and flushes. It returns an error
+// when the program had to stop by itself, or could not stop in time.
+func (p *Program) Run(ctx context.Context) error {
+	cause := p.group.Wait(ctx)
+	if cause != nil {
+		p.log.Error("stopping, because a part has failed", "error", cause)
+	} else {
+		p.log.Info("stopping: what was accepted is finished first")
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.ShutdownTimeout)
+	defer cancel()
+	err := p.Close(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("not everything could be finished within --shutdown-timeout %s (nothing that was acknowledged is lost): %w",
+			p.cfg.ShutdownTimeout, err)
+	}
+	return errors.Join(cause, err)
+}
+
+// Close stops the server. It may be called more than once.
+func (p *Program) Close(ctx context.Context) error { return p.group.Stop(ctx) }

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+
+	"rushgate/admission"
+	"rushgate/internal/lane"
+	"rushgate/internal/lifecycle"
+	"rushgate/server"
+)
+
+// serve starts the HTTP server on a listener.
+func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *server.Metrics) error {
+	handler, err := server.New(server.Config{Service: p.service, Identity: identity, AdminToken: p.token, Log: p.log, Metrics: metrics})
+	if err != nil {
+		return err
+	}
+	h := handler.HTTPServer()
+	bound, err := connections(p.cfg.Connections)
+	if err != nil {
+		return err
+	}
+	express := handler.Express(handler.Limit(l, bound))
+	p.log.Info("serving", "url", p.URL(), "data", p.cfg.Data, "identity", p.cfg.identity(), "connections", bound)
+	return p.group.Start(lifecycle.Part{Name: "server",
+		Run: func() error {
+			if err := h.Serve(express); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			return nil
+		},
+		Stop: func(ctx context.Context) error { return stopServing(ctx, handler, express, h) }})
+}
+
+// stopServing takes no more connections and finishes the requests that there
+// are. Streams of events would never end by themselves: they are told to.
+func stopServing(ctx context.Context, handler *server.Server, express *lane.Listener, h *http.Server) error {
+	handler.SetReady("the server is stopping")
+	err := errors.Join(express.Shutdown(ctx), h.Shutdown(ctx))
+	if err != nil {
+		err = errors.Join(err, h.Close())
+	}
+	handler.Close()
+	return err
+}
+
+// reservedFiles is what the program itself opens beside connections: the
+// ledger's files, the listener, logs, profiles.
+const reservedFiles = 128
+
+// connections returns how many connections may be open: what was asked for, or
+// as many as the limit of open files allows. (Go raises the soft limit to the
+// hard one at start, see os/rlimit.go.)
+func connections(asked int) (int, error) {
+	files, err := openFilesLimit()
+	if err != nil {
+		return 0, fmt.Errorf("the limit of open files cannot be read: %w", err)
+	}
+	if asked+reservedFiles > files {
+		return 0, fmt.Errorf("--connections %d need %d open files, and the limit is %d: raise it with ulimit -n or LimitNOFILE=",
+			asked, asked+reservedFiles, files)
+	}
+	if asked > 0 {
+		return asked, nil
+	}
+	return min(files-reservedFiles, server.MaxConnections), nil
+}
+
+// openFilesLimit returns how many files this process may have open.
+func openFilesLimit() (int, error) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, 1<<30)), err
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"database/sql"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // to damage a database
+
+	"rushgate/internal/binary"
+)
+
+// Whatever is wrong with a configuration is one line, and says how to mend it.
+func TestServeRefusesWithOneLine(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"unknown flag":         {[]string{"--colour", "red"}, []string{"--colour", "rushgate serve --help"}},
+		"wrong address":        {[]string{"--listen", "8080"}, []string{`--listen "8080"`, "HOST:PORT"}},
+		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "k"}, []string{"not an address of this machine"}},
+		"postgres":             {[]string{"--ledger", "postgres://u:secret@db/x"}, []string{"only sqlite", "postgres://…"}},
+		"redis":                {[]string{"--gate", "redis://cache:6379"}, []string{"only memory"}},
+		"dev for everybody":    {[]string{"--listen", "0.0.0.0:0", "--identity", "dev"}, []string{"dev believes everybody", "127.0.0.1"}},
+		"nobody for everybody": {[]string{"--listen", ":0"}, []string{"--identity", "backend or jwt"}},
+		"backend without key":  {[]string{"--identity", "backend"}, []string{"--backend-key"}},
+		"jwt without secret":   {[]string{"--identity", "jwt"}, []string{"--jwt-jwks"}},
+		"short secret":         {[]string{"--identity", "jwt", "--jwt-secret", "short"}, []string{"32"}},
+		"secret file missing":  {[]string{"--identity", "jwt", "--jwt-secret-file", file + "-not"}, []string{"--jwt-secret-file", "no such file"}},
+		"unknown identity":     {[]string{"--identity", "oauth"}, []string{`"oauth"`, "dev, backend or jwt"}},
+		"key for dev":          {[]string{"--backend-key", "k"}, []string{"--identity backend"}},
+		"short admin token":    {[]string{"--admin-token", "1234"}, []string{"--admin-token", "16"}},
+		"log level":            {[]string{"--log-level", "loud"}, []string{"--log-level", "debug"}},
+		"shutdown timeout":     {[]string{"--shutdown-timeout", "0s"}, []string{"--shutdown-timeout"}},
+		"tiny queue":           {[]string{"--queue", "1"}, []string{"--queue 1"}},
+		"config missing":       {[]string{"--config", file + "-not"}, []string{"--config", "no such file"}},
+		"config no JSON":       {[]string{"--config", file}, []string{"--config", "JSON object"}},
+		"a file as folder":     {[]string{"--data", file}, []string{"not a folder"}},
+		"below a file":         {[]string{"--data", file + "/data"}, []string{"not a folder"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, c.args...)
+			r := command(t, args...)
+			fails(t, r, c.words...)
+			if strings.Contains(r.Err, "secret@") || strings.Contains(r.Err, "1234 ") {
+				t.Errorf("a secret in %q", r.Err)
+			}
+		})
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("a refused configuration left a data folder")
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	fails(t, command(t, "serve", "--listen", l.Addr().String(), "--data", t.TempDir()), l.Addr().String(), "in use", "--listen")
+}
+
+func TestTwoServersOnOneFolder(t *testing.T) {
+	data := t.TempDir()
+	first := serve(t, data)
+	fails(t, command(t, "serve", "--listen", "127.0.0.1:0", "--data", data), data, "stop that server")
+	succeeds(t, "sale", "list", "--server", first.URL) // the first one does not mind
+}
+
+func TestNewerDatabase(t *testing.T) {
+	data := t.TempDir()
+	serve(t, data).Kill()
+	edit(t, data, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`)
+	fails(t, command(t, "serve", "--listen", "127.0.0.1:0", "--data", data), "newer")
+	fails(t, command(t, "audit", "s", "--data", data), "newer")
+}
+
+func TestDamagedDatabase(t *testing.T) {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "rushgate.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, command(t, "serve", "--listen", "127.0.0.1:0", "--data", data), "rushgate.db", "backup")
+	fails(t, command(t, "audit", "s", "--data", data), "rushgate.db", "backup")
+}
+
+func TestBrokenTokenFile(t *testing.T) {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "admin-token"), []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, command(t, "serve", "--listen", "127.0.0.1:0", "--data", data), "admin-token", "remove the file")
+}
+
+// A key that no flag has is a typing error, and not a setting at its default.
+func TestUnknownKeyInConfigFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, []byte(`{"listen": "127.0.0.1:0", "shutdwn_timeout": "5s"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, command(t, "serve", "--config", file), "shutdwn-timeout", "unknown key")
+}
+
+// A flag beats the environment, the environment beats the file.
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.json")
+	if err := os.WriteFile(file, []byte(`{"ledger": "from-file", "gate": "from-file", "data": "`+dir+`/data", "queue": 5000}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"RUSHGATE_CONFIG=" + file, "RUSHGATE_LEDGER=from-environment"}
+	r, err := binary.RunWith(program, env, "", "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails(t, r, "from-environment")
+	if r, err = binary.RunWith(program, env, "", "serve", "--ledger", "sqlite"); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, r, "from-file") // the gate's
+}
+
+// edit changes a database as an operator with sqlite3 would.
+func edit(t *testing.T, data, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.Join(data, "rushgate.db")}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// versionCmd prints what this binary is.
+type versionCmd struct{}
+
+// Help teaches.
+func (*versionCmd) Help() string {
+	return `  $ rushgate version
+  rushgate v0.1.0 (go1.26, linux/amd64)`
+}
+
+// Run prints the version that the Go toolchain wrote into the binary.
+func (*versionCmd) Run(w world) error {
+	version, revision := "(unknown)", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				revision = s.Value[:12] + ", "
+			}
+		}
+	}
+	_, err := fmt.Fprintf(w.out, "rushgate %s (%s%s, %s/%s)\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
