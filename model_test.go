@@ -140,8 +140,13 @@ func (h *history) end(c *rushgate.Claim, to rushgate.State) {
 	}
 }
 
+// TimePasses; and now and then somebody sets the clock back, or far ahead.
 func (h *history) TimePasses(t *rapid.T) {
 	h.clock.Add(time.Duration(rapid.IntRange(0, 45).Draw(t, "minutes")) * time.Minute)
+}
+
+func (h *history) ClockSteps(t *rapid.T) {
+	h.clock.Add(time.Duration(rapid.IntRange(-300, 300).Draw(t, "minutes")) * time.Minute)
 }
 
 func (h *history) Sweep(t *rapid.T) {
