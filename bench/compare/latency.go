@@ -85,7 +85,7 @@ func (b *bench) overload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.overloadRows(&sample, early, late)
+	b.overloadRows(sample, early, late)
 	return nil
 }
 

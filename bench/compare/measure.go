@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"rushgate/bench/load"
@@ -31,39 +32,44 @@ type Sample struct {
 	P99Ms            float64 `json:"p99_ms,omitempty"`
 	P999Ms           float64 `json:"p999_ms,omitempty"`
 	StrangersPercent float64 `json:"strangers_percent"`  // of the processors, used by neither server nor load
-	Repeated         bool    `json:"repeated,omitempty"` // disturbed: only its repetition counts
+	Repeated         bool    `json:"repeated,omitempty"` // disturbed: a quieter repetition counts
 	Void             string  `json:"void,omitempty"`     // why the measurement does not count
 
 	Report *load.Report `json:"report,omitempty"` // of our own generator
 }
 
-func (b *bench) add(s Sample) {
-	b.result.Samples = append(b.result.Samples, s)
-	note := s.Void
-	if s.Repeated {
-		note = "disturbed, once more " + note
-	}
-	b.say("round %d  %-18s %-4s %4d conn  %-6s  %8.0f/s  cpu %5.1f µs  others %2.0f %%  %s", s.Round, s.System, s.Load,
-		s.Connections, s.Names, s.PerSecond, s.CPUMicros, s.StrangersPercent, note)
+// String is the line that is shown while a run goes on.
+func (s *Sample) String() string {
+	return fmt.Sprintf("round %d  %-18s %-4s %4d conn  %-6s  %8.0f/s  cpu %5.1f µs  others %2.0f %%  %s", s.Round, s.System, s.Load,
+		s.Connections, s.Names, s.PerSecond, s.CPUMicros, s.StrangersPercent, s.Void)
 }
 
-// attempts is how often a measurement is tried when others disturb it.
-const attempts = 3
-
 // quietly measures, and again when others took too much of the processors
-// meanwhile. What was disturbed is kept, but does not count.
-func (b *bench) quietly(measure func() (Sample, error)) (Sample, error) {
-	for attempt := 1; ; attempt++ {
+// meanwhile, up to b.attempts times. All is kept; what counts is the first
+// quiet measurement, or the quietest.
+func (b *bench) quietly(measure func() (Sample, error)) (*Sample, error) {
+	first := len(b.result.Samples)
+	for range b.attempts {
 		s, err := measure()
 		if err != nil {
-			return s, err
+			return nil, err
 		}
-		s.Repeated = s.StrangersPercent > noisy && attempt < attempts
-		b.add(s)
-		if !s.Repeated {
-			return s, nil
+		b.say("%s", &s)
+		b.result.Samples = append(b.result.Samples, s)
+		if s.StrangersPercent <= noisy {
+			break
 		}
 	}
+	tried := b.result.Samples[first:]
+	best := 0
+	for i := range tried {
+		tried[i].Repeated = true
+		if tried[i].StrangersPercent < tried[best].StrangersPercent {
+			best = i
+		}
+	}
+	tried[best].Repeated = false
+	return &tried[best], nil
 }
 
 // withWrk measures claims, or refusals, with wrk on a fresh server.
@@ -109,7 +115,7 @@ func (b *bench) measureWrk(ctx context.Context, s *server, sample *Sample, stock
 }
 
 // withOwn measures with our own generator on a fresh server.
-func (b *bench) withOwn(ctx context.Context, sample Sample, plan load.Plan, flags ...string) (Sample, error) {
+func (b *bench) withOwn(ctx context.Context, sample Sample, plan load.Plan, flags ...string) (*Sample, error) {
 	return b.quietly(func() (_ Sample, err error) {
 		sample := sample
 		s, err := b.start(ctx, sample.System, manyUnits, flags...)
