@@ -237,6 +237,10 @@ func writerPragmas(o Options) []string {
 		"journal_mode(WAL)",
 		"synchronous(FULL)",
 		"wal_autocheckpoint(0)", // the keeper does it, beside the writer
+		// The journal of a statement lives in memory: an INSERT of many rows
+		// copies there each page that it changes (a tenth of the time of a
+		// batch of random users when it is a file).
+		"temp_store(MEMORY)",
 		"cache_size(-" + strconv.Itoa(o.CacheMiB*1024) + ")",
 	}
 }
