@@ -72,7 +72,7 @@ type Ledger struct {
 
 	// mu guards the writing connection: one transaction at a time.
 	mu     sync.Mutex
-	w      *writer // nil when read only, and while doubt is not settled
+	w      *writer // nil when read only, and when a doubt could not be settled
 	closed bool
 
 	// reads guards the pool of readers: a read holds it shared, whoever must
@@ -196,21 +196,21 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// disconnect closes every connection; the writer last, so that it is the one
-// that moves the log. Both locks are held.
+// disconnect closes every connection; the keeper's last, so that it decides
+// what becomes of the log. Both locks are held.
 func (l *Ledger) disconnect() error {
 	var errs []error
 	if l.r != nil {
 		errs = append(errs, l.r.Close())
 		l.r = nil
 	}
-	if l.k != nil {
-		errs = append(errs, l.k.Close())
-		l.k = nil
-	}
 	if l.w != nil {
 		errs = append(errs, l.w.close())
 		l.w = nil
+	}
+	if l.k != nil {
+		errs = append(errs, l.k.Close())
+		l.k = nil
 	}
 	return errors.Join(errs...)
 }
