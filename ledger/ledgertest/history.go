@@ -40,7 +40,7 @@ type history struct {
 }
 
 func (h *history) recordAny(rt *rapid.T) {
-	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "ms")) * time.Millisecond)
+	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "seconds")) * time.Second)
 	b := h.batch(h.now)
 	plan := h.model // as the steps before leave it, so that most batches are good
 	for range rapid.IntRange(1, 3).Draw(rt, "steps") {
@@ -138,7 +138,7 @@ func (h *history) anyClaim(rt *rapid.T, m *model, g *rushgate.Grant) rushgate.Cl
 	h.ids++
 	c := rushgate.Claim{ID: h.ids, Sale: g.Sale, Item: h.anyItem(rt), Quantity: rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(rt, "units"),
 		User: rapid.SampledFrom([]string{"ann", "bob", "李雷", `q"\`, "eve", "fay", "gus", "hal", "ivy", "joe"}).Draw(rt, "user"), Slot: rushgate.NoSlot,
-		State: rushgate.Held, CreatedAt: h.now, ExpiresAt: h.now.Add(time.Duration(rapid.IntRange(1, 9000).Draw(rt, "hold")) * time.Millisecond)}
+		State: rushgate.Held, CreatedAt: h.now, ExpiresAt: h.now.Add(time.Duration(rapid.IntRange(1, 15).Draw(rt, "hold")) * time.Second)}
 	if rapid.IntRange(0, 3).Draw(rt, "at once") == 0 {
 		c.State, c.ExpiresAt, c.EndedAt = rushgate.Confirmed, time.Time{}, h.now
 	}
@@ -183,8 +183,13 @@ func (h *history) anyID(rt *rapid.T) rushgate.ID {
 
 func (h *history) anyMove(rt *rapid.T, m *model, id string) *rushgate.Move {
 	mv := &rushgate.Move{Sale: id, To: rapid.SampledFrom([]rushgate.State{rushgate.Confirmed, rushgate.Released, rushgate.ExpiredState}).Draw(rt, "to")}
-	for range rapid.IntRange(1, 6).Draw(rt, "ids") {
-		mv.IDs = append(mv.IDs, h.anyID(rt))
+	held := m.heldBy(id)
+	for range rapid.IntRange(1, 4).Draw(rt, "ids") {
+		if len(held) > 0 && rapid.IntRange(0, 3).Draw(rt, "any") > 0 {
+			mv.IDs = append(mv.IDs, rapid.SampledFrom(held).Draw(rt, "held"))
+		} else {
+			mv.IDs = append(mv.IDs, h.anyID(rt))
+		}
 	}
 	return mv
 }

@@ -81,14 +81,14 @@ var reads = []test{
 		d.record(start, grant(s, first, second))
 		err := d.Snapshot(t.Context(), s.ID, func(snap rushgate.Snapshot) error {
 			// Before a claim is read, and while they are, others come and go.
-			d.record(later(1), move(rushgate.Released, first), grant(s, d.claim(s, "a", "u")))
+			d.record(later(1), grant(s, d.claim(s, "a", "u"), d.claim(s, "a", "u")))
 			n := 0
 			for _, err := range snap.Claims {
 				if err != nil {
 					return err
 				}
 				if n++; n == 1 {
-					d.record(later(1), move(rushgate.Released, second), grant(s, d.claim(s, "a", "u")))
+					d.record(later(1), move(rushgate.Released, first, second))
 				}
 			}
 			if n != 2 || snap.Stock[0].Taken != 2 {
