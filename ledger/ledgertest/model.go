@@ -215,6 +215,18 @@ func (m *model) everything() everything {
 	return e
 }
 
+// heldBy lists the held claims of a sale.
+func (m *model) heldBy(sale string) []rushgate.ID {
+	var list []rushgate.ID
+	for id, c := range m.claims {
+		if c.Sale == sale && c.State == rushgate.Held {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // expired is what Expired must answer.
 func (m *model) expired(now time.Time) []rushgate.Claim {
 	var list []rushgate.Claim
