@@ -78,7 +78,7 @@ type Ask struct {
 	Item     string
 	User     string
 	Quantity int64
-	Key      string // as in Claim
+	Key      string // as in Claim; known per sale
 }
 
 // Matches says that a claim is what this ask asks for: the test between a

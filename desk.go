@@ -131,10 +131,15 @@ func (d *desk) wait(ctx context.Context, t *ticket) error {
 	if err := d.enqueue(t); err != nil {
 		return err
 	}
+	gone := ctx.Done()
+	if gone == nil { // nobody can give up: a plain receive is cheaper
+		<-t.done
+		return nil
+	}
 	select {
 	case <-t.done:
 		return nil
-	case <-ctx.Done():
+	case <-gone:
 		if t.state.CompareAndSwap(ticketWaiting, ticketLeft) {
 			return unavailable(ctx.Err(), "the caller gave up while waiting; nothing was granted")
 		}

@@ -30,17 +30,22 @@ type Gate interface {
 	Put(ctx context.Context, s *Sale) error
 
 	// Peek answers the asks that can be refused on the spot, without waiting
-	// for a batch: the sale does not stand open, or nothing of the item is
-	// free and neither the user nor the key is known here. It returns Granted
-	// when the ask has to go through Claim. It must be cheap, must not block
-	// on the network, and may be wrong only in one way: it may return Granted
-	// for an ask that Claim will refuse.
+	// for a batch: there is no such sale or item, the sale does not stand
+	// open, or nothing of the item is free; and neither the user nor the key
+	// is known here. It returns Granted when the ask has to go through Claim,
+	// which alone answers LimitReached and Replayed. It must be cheap, must
+	// not block on the network, and may be wrong only in one way: it may
+	// return Granted for an ask that Claim will refuse.
 	Peek(now time.Time, a *Ask) Code
 
 	// Claim decides asks in their order, in one step, and writes one decision
 	// for each into out, which has the length of asks. Asks of one batch may
-	// belong to different sales. A gate with a clock of its own uses that
-	// instead of now. If it returns an error, no ask of the batch is granted.
+	// belong to different sales. A key that is known comes first, then an
+	// unknown item, then Decide. An ask whose own id is granted already (an
+	// attempt whose answer got lost) is Granted again, in the same slot, and
+	// takes nothing. A gate with a clock of its own uses that instead of now.
+	// If it returns an error, no ask of the batch is granted; ids and
+	// quantities out of bounds are one.
 	Claim(ctx context.Context, now time.Time, asks []Ask, out []Decision) error
 
 	// Settle says that the grants of these claims are recorded: until then

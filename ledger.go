@@ -57,7 +57,8 @@ type Ledger interface {
 	// Tally counts a sale from its rows, consistent at one moment, for the auditor.
 	Tally(ctx context.Context, sale string) (*Tally, error)
 
-	// LastID returns the highest claim id ever recorded, 0 for none.
+	// LastID returns the highest id of a claim or a batch ever recorded, 0 for
+	// none: where the ids of the next run go on.
 	LastID(ctx context.Context) (ID, error)
 
 	// Close ends the ledger. It is not used afterwards.

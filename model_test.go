@@ -112,7 +112,7 @@ func (h *history) move(t *rapid.T, to rushgate.State, do func(context.Context, r
 	if len(h.ids) == 0 {
 		t.Skip("nothing to move")
 	}
-	want := h.claims[rapid.SampledFrom(h.ids).Draw(t, "id")]
+	want := h.claims[h.ids[rapid.IntRange(0, len(h.ids)-1).Draw(t, "which")]]
 	got, err := do(ctx, want.ID)
 	if want.State == rushgate.Held {
 		if !want.ExpiresAt.After(h.clock.Now()) {
@@ -140,8 +140,13 @@ func (h *history) end(c *rushgate.Claim, to rushgate.State) {
 	}
 }
 
+// TimePasses; and now and then somebody sets the clock back, or far ahead.
 func (h *history) TimePasses(t *rapid.T) {
 	h.clock.Add(time.Duration(rapid.IntRange(0, 45).Draw(t, "minutes")) * time.Minute)
+}
+
+func (h *history) ClockSteps(t *rapid.T) {
+	h.clock.Add(time.Duration(rapid.IntRange(-300, 300).Draw(t, "minutes")) * time.Minute)
 }
 
 func (h *history) Sweep(t *rapid.T) {

@@ -7,9 +7,19 @@ import "sync"
 type watch struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
+	times   map[string]uint64 // how often a sale has changed since the start
 }
 
-func newWatch() *watch { return &watch{waiting: map[string]chan struct{}{}} }
+func newWatch() *watch {
+	return &watch{waiting: map[string]chan struct{}{}, times: map[string]uint64{}}
+}
+
+// changes returns how often a sale has changed since the start.
+func (w *watch) changes(sale string) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.times[sale]
+}
 
 // changed returns a channel that is closed at the next change of a sale.
 func (w *watch) changed(sale string) <-chan struct{} {
@@ -27,6 +37,7 @@ func (w *watch) changed(sale string) <-chan struct{} {
 func (w *watch) tell(sale string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.times[sale]++
 	if ch, ok := w.waiting[sale]; ok {
 		close(ch)
 		delete(w.waiting, sale)

@@ -1,6 +1,7 @@
 package rushgate_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -44,13 +45,17 @@ type world struct {
 	wrapLedger func(rushgate.Ledger) rushgate.Ledger
 	wrapGate   func(rushgate.Gate) rushgate.Gate
 	queueLimit int
+	observe    rushgate.Observer
+
+	// A test sweeps and audits when it wants to, unless it sets these.
+	sweepEvery, auditEvery time.Duration
 }
 
 var ctx = context.Background()
 
 // open starts the world, or starts it again.
 func (w *world) open() error {
-	ledger, err := sqlite.Open(ctx, w.dir)
+	ledger, err := sqlite.Open(ctx, w.dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}
@@ -64,8 +69,8 @@ func (w *world) open() error {
 		gate = w.wrapGate(gate)
 	}
 	w.shop, err = rushgate.Open(ctx, rushgate.Config{Gate: gate, Ledger: used, Now: w.clock.Now,
-		QueueLimit: w.queueLimit,
-		SweepEvery: time.Hour, AuditEvery: time.Hour}) // a test sweeps and audits when it wants to
+		QueueLimit: w.queueLimit, Observe: w.observe,
+		SweepEvery: cmp.Or(w.sweepEvery, time.Hour), AuditEvery: cmp.Or(w.auditEvery, time.Hour)})
 	return err
 }
 

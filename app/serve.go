@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"rushgate/admission"
+	"rushgate/internal/lane"
 	"rushgate/internal/lifecycle"
 	"rushgate/server"
 )
@@ -24,22 +25,23 @@ func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *se
 	if err != nil {
 		return err
 	}
+	express := handler.Express(handler.Limit(l, bound))
 	p.log.Info("serving", "url", p.URL(), "data", p.cfg.Data, "identity", p.cfg.identity(), "connections", bound)
 	return p.group.Start(lifecycle.Part{Name: "server",
 		Run: func() error {
-			if err := h.Serve(handler.Limit(l, bound)); !errors.Is(err, http.ErrServerClosed) {
+			if err := h.Serve(express); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				return err
 			}
 			return nil
 		},
-		Stop: func(ctx context.Context) error { return stopServing(ctx, handler, h) }})
+		Stop: func(ctx context.Context) error { return stopServing(ctx, handler, express, h) }})
 }
 
 // stopServing takes no more connections and finishes the requests that there
 // are. Streams of events would never end by themselves: they are told to.
-func stopServing(ctx context.Context, handler *server.Server, h *http.Server) error {
+func stopServing(ctx context.Context, handler *server.Server, express *lane.Listener, h *http.Server) error {
 	handler.SetReady("the server is stopping")
-	err := h.Shutdown(ctx)
+	err := errors.Join(express.Shutdown(ctx), h.Shutdown(ctx))
 	if err != nil {
 		err = errors.Join(err, h.Close())
 	}

@@ -57,7 +57,7 @@ func (s *Server) appendResult(b []byte, r *rushgate.Result) []byte {
 
 // orders reads the body of a batch.
 func (c *call) orders() ([]order, error) {
-	if err := checkType(c.r); err != nil {
+	if err := checkRequestType(c.r); err != nil {
 		return nil, err
 	}
 	var err error

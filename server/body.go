@@ -68,21 +68,23 @@ func truncated(err error) error {
 	return e
 }
 
+// checkRequestType is checkType for a request of net/http.
+func checkRequestType(r *http.Request) error {
+	var kind string
+	if h := r.Header["Content-Type"]; len(h) > 0 {
+		kind = h[0]
+	}
+	return checkType(kind, len(r.Header["Origin"]) > 0 || len(r.Header["Sec-Fetch-Site"]) > 0)
+}
+
 // checkType refuses a body that says it is something else. One that says
 // nothing is taken for JSON, but not from a browser: a page could send it
 // anywhere without asking first.
-func checkType(r *http.Request) error {
-	h := r.Header["Content-Type"]
-	if len(h) == 0 {
-		if len(r.Header["Origin"]) > 0 || len(r.Header["Sec-Fetch-Site"]) > 0 {
-			return errType()
-		}
+func checkType(contentType string, browser bool) error {
+	if contentType == "application/json" || contentType == "" && !browser {
 		return nil
 	}
-	if h[0] == "application/json" {
-		return nil
-	}
-	kind, params, _ := strings.Cut(h[0], ";")
+	kind, params, _ := strings.Cut(contentType, ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return errType()
 	}

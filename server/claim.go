@@ -1,21 +1,26 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	"rushgate"
+	"rushgate/admission"
 )
 
 // The path of a claim over HTTP. In a stampede nearly every request takes it,
 // and nearly every one is refused, so it does nothing that it does not need:
 // no mux, no wrapped writer, no context values, no timer, no log line.
 
+// The path of a claim, around the sale's id.
+const claimsBefore, claimsAfter = "/v1/sales/", "/claims"
+
 // claimPath says whether a request is a claim, and of which sale.
 func claimPath(r *http.Request) (sale string, ok bool) {
-	const before, after = "/v1/sales/", "/claims"
+	const before, after = claimsBefore, claimsAfter
 	path := r.URL.Path
 	if r.Method != http.MethodPost || r.URL.RawPath != "" ||
 		len(path) <= len(before)+len(after) || path[:len(before)] != before || path[len(path)-len(after):] != after {
@@ -57,46 +62,52 @@ func (s *Server) claimOrProblem(w http.ResponseWriter, r *http.Request, sale str
 
 // claimInto makes the claim and sends it, or returns an error having sent nothing.
 func (s *Server) claimInto(w http.ResponseWriter, r *http.Request, sale string, b *scratch) (int, error) {
-	caller, err := s.identify(r)
+	caller, err := s.identify(r.Context(), authorization(r))
 	if err != nil {
 		return 0, err
 	}
-	if err := checkType(r); err != nil {
+	if err := checkRequestType(r); err != nil {
 		return 0, err
 	}
 	if b.in, err = readBody(r, b.in, MaxBody); err != nil {
 		return 0, err
 	}
-	o, err := readOrder(b.in)
-	if err != nil {
-		return 0, err
-	}
-	ask := rushgate.ClaimRequest{Sale: sale, Item: o.item, Quantity: o.quantity}
-	if ask.User, ask.KeyScope, err = caller.Claimant(o.user); err != nil {
-		return 0, err
-	}
-	if key := r.Header["Idempotency-Key"]; len(key) > 0 {
-		if ask.Key, err = idempotencyKey(key); err != nil {
+	var key string
+	if values := r.Header["Idempotency-Key"]; len(values) > 0 {
+		if key, err = idempotencyKey(values); err != nil {
 			return 0, err
 		}
 	}
-	receipt, err := s.service.Claim(r.Context(), ask)
+	receipt, err := s.makeClaim(r.Context(), caller, sale, key, b.in)
 	if err != nil {
 		return 0, err
 	}
 	b.out = appendClaim(b.out[:0], &receipt)
-	return sendClaim(w, b.out, receipt.Replayed), nil
+	w.Header()["Content-Type"] = typeJSON
+	status := claimStatus(&receipt)
+	w.WriteHeader(status)
+	_, _ = w.Write(b.out) // who has left does not read
+	return status, nil
 }
 
-func sendClaim(w http.ResponseWriter, body []byte, replayed bool) int {
-	w.Header()["Content-Type"] = typeJSON
-	status := http.StatusCreated
-	if replayed {
-		status = http.StatusOK
+// makeClaim is what both ways have in common: from the body to the receipt.
+func (s *Server) makeClaim(ctx context.Context, caller admission.Caller, sale, key string, body []byte) (rushgate.Receipt, error) {
+	o, err := readOrder(body)
+	if err != nil {
+		return rushgate.Receipt{}, err
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // who has left does not read
-	return status
+	ask := rushgate.ClaimRequest{Sale: sale, Item: o.item, Quantity: o.quantity, Key: key}
+	if ask.User, ask.KeyScope, err = caller.Claimant(o.user); err != nil {
+		return rushgate.Receipt{}, err
+	}
+	return s.service.Claim(ctx, ask)
+}
+
+func claimStatus(r *rushgate.Receipt) int {
+	if r.Replayed {
+		return http.StatusOK
+	}
+	return http.StatusCreated
 }
 
 // idempotencyKey reads the header. An empty one is a mistake: its sender

@@ -18,7 +18,7 @@ import (
 // fields, other letter case, wrong types, broken UTF-8 and anything after the
 // end are refused (RFC 8259, RFC 7493).
 func (c *call) decode(v any, limit int64) error {
-	if err := checkType(c.r); err != nil {
+	if err := checkRequestType(c.r); err != nil {
 		return err
 	}
 	var err error
@@ -37,7 +37,7 @@ func (c *call) decodeNothing() error {
 	if len(bytes.TrimSpace(c.in)) == 0 {
 		return nil
 	}
-	if err := checkType(c.r); err != nil {
+	if err := checkRequestType(c.r); err != nil {
 		return err
 	}
 	return decodeStrictly(c.in, &struct{}{})

@@ -62,33 +62,57 @@ func meaning(code rushgate.Code) (status int, title string) {
 	return http.StatusInternalServerError, "Internal error"
 }
 
+// described is what an error becomes in HTTP, apart from its document.
+type described struct {
+	status       int
+	title        string
+	retryAfter   int64  // seconds; 0 for none
+	authenticate string // WWW-Authenticate
+	requestID    string // of failures of ours
+}
+
+// describe finds the status and the headers of an error, and logs it if it is
+// a failure of ours. named returns what the caller calls the request.
+func (s *Server) describe(e *rushgate.Error, named func() string, method, path string) described {
+	var d described
+	d.status, d.title = meaning(e.Code)
+	switch {
+	case e.RetryAfter > 0:
+		d.retryAfter = seconds(e.RetryAfter)
+	case d.status == http.StatusServiceUnavailable:
+		d.retryAfter = 1
+	case d.status == http.StatusUnauthorized:
+		d.authenticate = `Bearer realm="rushgate"`
+	}
+	if d.status >= http.StatusInternalServerError {
+		d.requestID = s.requestID(named())
+		s.complain(method, path, e, d.status, d.requestID)
+	}
+	return d
+}
+
 // problem answers with an error, and returns the status.
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) int {
 	e := asError(err)
-	status, title := meaning(e.Code)
+	p := s.describe(e, func() string { return r.Header.Get("X-Request-Id") }, r.Method, r.URL.Path)
 	h := w.Header()
 	h["Content-Type"] = typeProblem
 	delete(h, "Etag")
-	switch {
-	case e.RetryAfter > 0:
-		h["Retry-After"] = []string{strconv.FormatInt(seconds(e.RetryAfter), 10)}
-	case status == http.StatusServiceUnavailable:
-		h["Retry-After"] = []string{"1"}
-	case status == http.StatusUnauthorized:
-		h["Www-Authenticate"] = []string{`Bearer realm="rushgate"`}
+	if p.retryAfter > 0 {
+		h["Retry-After"] = []string{strconv.FormatInt(p.retryAfter, 10)}
 	}
-	var requestID string
-	if status >= http.StatusInternalServerError {
-		requestID = s.requestID(r)
-		h["X-Request-Id"] = []string{requestID}
-		s.complain(r, e, status, requestID)
+	if p.authenticate != "" {
+		h["Www-Authenticate"] = []string{p.authenticate}
+	}
+	if p.requestID != "" {
+		h["X-Request-Id"] = []string{p.requestID}
 	}
 	b := s.take()
-	b.out = appendProblem(b.out[:0], e, status, title, requestID)
-	w.WriteHeader(status)
+	b.out = appendProblem(b.out[:0], e, p.status, p.title, p.requestID)
+	w.WriteHeader(p.status)
 	_, _ = w.Write(b.out) // who has left does not read
 	s.put(b)
-	return status
+	return p.status
 }
 
 // asError returns the *rushgate.Error that err is; anything else is a fault of ours.
@@ -145,9 +169,9 @@ func appendProblem(b []byte, e *rushgate.Error, status int, title, requestID str
 
 // requestID returns what this request is called in the log: the caller's own
 // name for it, or a new number.
-func (s *Server) requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 64 && printableASCII(id) {
-		return id
+func (s *Server) requestID(named string) string {
+	if named != "" && len(named) <= 64 && printableASCII(named) {
+		return named
 	}
 	return "r" + strconv.FormatUint(s.requests.Add(1), 10)
 }
@@ -163,13 +187,13 @@ func printableASCII(s string) bool {
 
 // complain logs a failure of ours. Under a stampede one line a second says as
 // much as ten thousand.
-func (s *Server) complain(r *http.Request, e *rushgate.Error, status int, requestID string) {
+func (s *Server) complain(method, path string, e *rushgate.Error, status int, requestID string) {
 	if e.Code == codeInternal {
-		s.log.Error("a request failed", "request", requestID, "method", r.Method, "path", r.URL.Path, "status", status, "error", e.Cause)
+		s.log.Error("a request failed", "request", requestID, "method", method, "path", path, "status", status, "error", e.Cause)
 		return
 	}
 	if suppressed, ok := s.quiet.ask(time.Now(), e.Code); ok {
-		s.log.Error("a request could not be served", "request", requestID, "method", r.Method, "path", r.URL.Path,
+		s.log.Error("a request could not be served", "request", requestID, "method", method, "path", path,
 			"status", status, "error", e, "not_logged", suppressed)
 	}
 }
@@ -179,6 +203,10 @@ func (s *Server) panicked(w http.ResponseWriter, r *http.Request, p any) int {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	s.log.Error("a handler panicked", "panic", p, "stack", string(debug.Stack()))
+	s.logPanic(p)
 	return s.problem(w, r, errPanicked)
+}
+
+func (s *Server) logPanic(p any) {
+	s.log.Error("a handler panicked", "panic", p, "stack", string(debug.Stack()))
 }

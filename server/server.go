@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -178,7 +179,7 @@ func (s *Server) admit(c *call, rt route) (err error) {
 	if rt.who == public {
 		return nil
 	}
-	if c.caller, err = s.identify(c.r); err != nil {
+	if c.caller, err = s.identify(c.r.Context(), authorization(c.r)); err != nil {
 		return err
 	}
 	switch rt.who {
@@ -194,15 +195,18 @@ func (s *Server) admit(c *call, rt route) (err error) {
 
 // identify finds out who sent a request. The admin token is known whatever the
 // identity.
-func (s *Server) identify(r *http.Request) (admission.Caller, error) {
-	var authorization string
-	if h := r.Header["Authorization"]; len(h) > 0 {
-		authorization = h[0]
-		if s.admin.Open(authorization) {
-			return admission.Caller{Role: admission.Admin}, nil
-		}
+func (s *Server) identify(ctx context.Context, authorization string) (admission.Caller, error) {
+	if authorization != "" && s.admin.Open(authorization) {
+		return admission.Caller{Role: admission.Admin}, nil
 	}
-	return s.identity.Identify(r.Context(), authorization)
+	return s.identity.Identify(ctx, authorization)
+}
+
+func authorization(r *http.Request) string {
+	if h := r.Header["Authorization"]; len(h) > 0 {
+		return h[0]
+	}
+	return ""
 }
 
 // setHeaders sets what every answer carries; a handler may set others instead.

@@ -36,7 +36,7 @@ func (c *conn) loop() (handOver bool) {
 		if verdict != served {
 			return verdict == notOurs
 		}
-		c.reply = Reply{Body: c.reply.Body[:0]}
+		c.reply = Reply{Body: c.reply.Body[:0], header: c.reply.header[:0]}
 		c.lane.cfg.Serve(&c.req, &c.reply)
 		closing := c.lane.closing.Load()
 		c.out = c.lane.appendReply(c.out[:0], &c.reply, closing)
@@ -121,23 +121,18 @@ func (c *conn) read() (int, verdict) {
 	return total, served
 }
 
-// appendReply writes an HTTP/1.1 response with the headers that every answer
-// of the API carries.
+// appendReply writes an HTTP/1.1 response.
 func (l *Listener) appendReply(b []byte, r *Reply, closing bool) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
 	b = append(b, ' ')
 	b = append(b, http.StatusText(r.Status)...)
-	b = append(b, "\r\nContent-Type: "...)
-	b = append(b, r.ContentType...)
-	if r.RetryAfter != "" {
-		b = append(b, "\r\nRetry-After: "...)
-		b = append(b, r.RetryAfter...)
-	}
+	b = append(b, "\r\n"...)
+	b = append(b, r.header...)
 	if closing {
-		b = append(b, "\r\nConnection: close"...)
+		b = append(b, "Connection: close\r\n"...)
 	}
-	b = append(b, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nDate: "...)
+	b = append(b, "Date: "...)
 	b = append(b, l.now().line...)
 	b = append(b, "\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(len(r.Body)), 10)

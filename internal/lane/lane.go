@@ -7,8 +7,8 @@
 // A request is served here only if all of it is plain: POST, HTTP/1.1, a path
 // that Config.Match wants, one Host, one Content-Length, headers of ordinary
 // characters, nothing that asks for special treatment (Transfer-Encoding,
-// Expect, Connection, Upgrade, Trailer, Content-Encoding), and all of it
-// together no larger than 4 KiB. Nothing is consumed from a connection before
+// Expect, Connection, Upgrade, Trailer, Content-Encoding), nothing that a page
+// of another origin could have sent, and all of it together no larger than 4 KiB. Nothing is consumed from a connection before
 // that is certain. Anything else, and every malformed request, is net/http's:
 // the connection is handed over with all its bytes, and stays there. So the
 // lane has no error answers and no second opinion on HTTP; a fuzz test holds
@@ -46,8 +46,8 @@ type Config struct {
 	// query and only letters, digits and "-._~/".
 	Match func(path []byte) bool
 
-	// Serve answers one request. It must fill in the reply and may append to
-	// reply.Body, which is empty; it must not keep anything of r.
+	// Serve answers one request. It fills in the reply, whose Body is empty and
+	// has room to append to; it must not keep anything of r.
 	Serve func(r *Request, reply *Reply)
 
 	// IdleTimeout is how long a connection may wait for its next request.
@@ -65,15 +65,29 @@ type Request struct {
 	ContentType    []byte
 	Authorization  []byte
 	IdempotencyKey []byte
+	RequestID      []byte // X-Request-Id
 	Body           []byte
+
+	// Browser says that a browser sent it (Sec-Fetch-Site), from a page of
+	// this very origin.
+	Browser bool
 }
 
 // Reply is the answer to a request.
 type Reply struct {
-	Status      int
-	ContentType string
-	RetryAfter  string // seconds; empty for none
-	Body        []byte
+	Status int
+	Body   []byte
+
+	header []byte
+}
+
+// AddHeader adds a header. Date, Content-Length and Connection come by
+// themselves.
+func (r *Reply) AddHeader(name, value string) {
+	r.header = append(r.header, name...)
+	r.header = append(r.header, ": "...)
+	r.header = append(r.header, value...)
+	r.header = append(r.header, crlf...)
 }
 
 // Listener is the net.Listener for the http.Server behind the lane: it yields

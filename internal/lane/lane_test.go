@@ -41,7 +41,8 @@ func open(t *testing.T, cfg Config) *house {
 			h.entered <- struct{}{}
 			<-h.release
 		}
-		reply.Status, reply.ContentType = 201, "text/plain"
+		reply.Status = 201
+		reply.AddHeader("Content-Type", "text/plain")
 		reply.Body = fmt.Appendf(reply.Body, "lane %s %s %s %s", r.Path, r.IdempotencyKey, r.Authorization, r.Body)
 	}
 	h.lane = Listen(inner, cfg)
@@ -100,6 +101,9 @@ func TestTheLaneServesPlainRequestsAndNetHTTPAllOthers(t *testing.T) {
 		"both":        {"POST /v1/sales/x/claims HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "net/http POST /v1/sales/x/claims hi"},
 		"old version": {"POST /v1/sales/x/claims HTTP/1.0\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "net/http POST /v1/sales/x/claims hi"},
 		"close":       {"POST /v1/sales/x/claims HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi", "net/http POST /v1/sales/x/claims hi"},
+		"cross site":  {strings.Replace(plain, "Host", "Sec-Fetch-Site: cross-site\r\nHost", 1), "net/http POST /v1/sales/x/claims hi"},
+		"origin":      {strings.Replace(plain, "Host", "Origin: http://a\r\nHost", 1), "net/http POST /v1/sales/x/claims hi"},
+		"own page":    {strings.Replace(plain, "Host", "Origin: http://a\r\nSec-Fetch-Site: same-origin\r\nHost", 1), "lane /v1/sales/x/claims k Bearer t hi"},
 		"big body":    {fmt.Sprintf("POST /v1/sales/x/claims HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(big), big), "net/http POST /v1/sales/x/claims " + big},
 		"big header":  {"POST /v1/sales/x/claims HTTP/1.1\r\nHost: a\r\nX: " + big + "\r\nContent-Length: 2\r\n\r\nhi", "net/http POST /v1/sales/x/claims hi"},
 	}
@@ -272,7 +276,7 @@ func FuzzParseAgreesWithNetHTTP(f *testing.F) {
 			!bytes.Equal(body, b[head:head+length]) || len(want.TransferEncoding) != 0 {
 			t.Fatalf("%q: the lane reads %q with %q, net/http %s %s with %q", b, r.Path, b[head:head+length], want.Method, want.URL, body)
 		}
-		for name, got := range map[string][]byte{"Content-Type": r.ContentType, "Authorization": r.Authorization, "Idempotency-Key": r.IdempotencyKey} {
+		for name, got := range map[string][]byte{"Content-Type": r.ContentType, "Authorization": r.Authorization, "Idempotency-Key": r.IdempotencyKey, "X-Request-Id": r.RequestID} {
 			if want.Header.Get(name) != string(got) || len(want.Header.Values(name)) > 1 {
 				t.Fatalf("%q: %s is %q for the lane, %q for net/http", b, name, got, want.Header.Values(name))
 			}

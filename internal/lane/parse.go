@@ -17,8 +17,7 @@ func parse(b []byte, r *Request, match func([]byte) bool) (head, length int, ok 
 		return 0, 0, false
 	}
 	*r = Request{Path: path}
-	length = -1
-	hosts := 0
+	h := heads{length: -1}
 	for at := end + len(crlf); ; {
 		line := b[at:]
 		end := bytes.Index(line, crlf)
@@ -27,10 +26,10 @@ func parse(b []byte, r *Request, match func([]byte) bool) (head, length int, ok 
 		}
 		line, at = line[:end], at+end+len(crlf)
 		if end == 0 {
-			return at, length, length >= 0 && hosts == 1
+			return at, h.length, h.length >= 0 && h.hosts == 1 && (!h.origin || r.Browser)
 		}
 		name, value, ok := header(line)
-		if !ok || !r.note(name, value, &length, &hosts) {
+		if !ok || !r.note(name, value, &h) {
 			return 0, 0, false
 		}
 	}
@@ -59,19 +58,27 @@ func header(line []byte) (name, value []byte, ok bool) {
 	return name, value, true
 }
 
+// heads is what is known of the headers while they are read.
+type heads struct {
+	length int // Content-Length, -1 before it was seen
+	hosts  int
+	origin bool // the request has an Origin
+}
+
 // note keeps the headers that matter, lets those pass that do not, and says
 // false to those that net/http must see. A header that matters must not be
 // there twice.
-func (r *Request) note(name, value []byte, length, hosts *int) bool {
+func (r *Request) note(name, value []byte, h *heads) bool {
 	switch len(name) {
 	case len("Te"):
 		return !is(name, "te")
 	case len("Host"):
 		if is(name, "host") {
-			*hosts++
+			h.hosts++
 			return plainHost(value)
 		}
-	case len("Expect"):
+	case len("Origin"): // and Expect
+		h.origin = h.origin || is(name, "origin")
 		return !is(name, "expect")
 	case len("Upgrade"): // and Trailer
 		return !is(name, "upgrade") && !is(name, "trailer")
@@ -79,12 +86,16 @@ func (r *Request) note(name, value []byte, length, hosts *int) bool {
 		// Go's and other clients say nothing, wrk says nothing; some say what
 		// is the case anyway.
 		return !is(name, "connection") || is(value, "keep-alive")
-	case len("Content-Type"):
-		return !is(name, "content-type") || once(&r.ContentType, value)
+	case len("Content-Type"): // and X-Request-Id
+		return (!is(name, "content-type") || once(&r.ContentType, value)) && (!is(name, "x-request-id") || once(&r.RequestID, value))
 	case len("Authorization"):
 		return !is(name, "authorization") || once(&r.Authorization, value)
-	case len("Content-Length"):
-		return !is(name, "content-length") || *length < 0 && number(value, length)
+	case len("Content-Length"): // and Sec-Fetch-Site
+		if is(name, "sec-fetch-site") {
+			r.Browser = is(value, "same-origin") || is(value, "none")
+			return r.Browser
+		}
+		return !is(name, "content-length") || h.length < 0 && number(value, &h.length)
 	case len("Idempotency-Key"):
 		return !is(name, "idempotency-key") || once(&r.IdempotencyKey, value)
 	case len("Content-Encoding"):

@@ -46,9 +46,9 @@ func (c *crowd) next(size int) *rushgate.Batch {
 		if c.random {
 			user = fmt.Sprintf("u%016d", c.chance.Uint64()>>12)
 		}
-		claims[i] = c.d.claim(c.s, "black-128", user, 0)
+		claims[i] = c.d.claim(c.s, "black-128", user)
 	}
-	return c.d.batch(epochal, grant(c.s, claims...))
+	return c.d.batch(start, grant(c.s, claims...))
 }
 
 func (c *crowd) record(b *testing.B, batch *rushgate.Batch) {

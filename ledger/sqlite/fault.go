@@ -79,8 +79,10 @@ func definite(err error) bool {
 // mend it.
 func explain(dir string, err error) error {
 	switch {
-	case err == nil, errors.Is(err, ErrLocked), errors.Is(err, ErrNewer):
+	case err == nil, errors.Is(err, ErrLocked): // which names the folder itself
 		return err
+	case errors.Is(err, ErrNewer):
+		return fmt.Errorf("the ledger in %s was %w", dir, err)
 	case damaged(err):
 		return fmt.Errorf("%s/%s: %w, or is no Rushgate database: restore it from a backup, or move it away to start empty (%w)",
 			dir, fileName, ErrCorrupt, err)

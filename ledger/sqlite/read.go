@@ -173,7 +173,7 @@ func (l *Ledger) Stock(ctx context.Context, sale string) ([]rushgate.Stock, erro
 func (l *Ledger) LastID(ctx context.Context) (rushgate.ID, error) {
 	var id rushgate.ID
 	err := l.read(ctx, func(r reader) error {
-		return r.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM claims`).Scan(&id)
+		return r.QueryRowContext(ctx, `SELECT max(coalesce((SELECT max(id) FROM claims), 0), coalesce((SELECT max(id) FROM batches), 0))`).Scan(&id)
 	})
-	return id, wrap("read the last claim id", err)
+	return id, wrap("read the last id", err)
 }

@@ -10,8 +10,9 @@ import (
 // writer is the one connection that writes, with its statements prepared.
 // Whoever uses it holds Ledger.mu.
 type writer struct {
-	db   *sql.DB
-	conn *sql.Conn
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts []*sql.Stmt // all of those below
 
 	begin, commit, rollback *sql.Stmt
 
@@ -91,16 +92,22 @@ func (w *writer) prepare(ctx context.Context) error {
 		if *s.to, err = conn.PrepareContext(ctx, s.sql); err != nil {
 			return err
 		}
+		w.stmts = append(w.stmts, *s.to)
 	}
 	return nil
 }
 
-// close closes the connection and with it every statement; a transaction that
-// is still open is rolled back.
+// close closes the connection; a transaction that is still open is rolled
+// back. database/sql does not close the statements of a single connection by
+// itself, and while one of them is open, SQLite keeps the connection open
+// behind our back, with its locks.
 func (w *writer) close() error {
-	var err error
-	if w.conn != nil {
-		err = w.conn.Close()
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
 	}
-	return errors.Join(err, w.db.Close())
+	if w.conn != nil {
+		errs = append(errs, w.conn.Close())
+	}
+	return errors.Join(append(errs, w.db.Close())...)
 }

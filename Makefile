@@ -1,0 +1,52 @@
+# make test is all that a change has to pass. Nothing here needs more than Go,
+# git, make and a C compiler (for the race detector); servers are installed.
+
+GO   ?= go
+FUZZ ?= 3s    # for each fuzz target in make test
+KILLS ?= 300  # for make test-crash
+
+# Recipes pipe; a failure anywhere in a pipe is a failure.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+.PHONY: test check race fuzz servers test-crash bench bench-quick demo fmt
+
+test: servers check race fuzz
+
+# The servers that tests start for themselves.
+servers:
+	@internal/testenv/install.sh redis-server=redis-server
+
+check:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted (make fmt): $$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+race:
+	$(GO) test -race -timeout 10m ./...
+
+# A few seconds for each target: enough to see that none is broken by its seeds
+# and what was found before. For a hunt: go test -fuzz NAME -fuzztime 10m ./PACKAGE
+fuzz:
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file name; do \
+		echo "fuzz $$(dirname $$file) $${name#func }"; \
+		$(GO) test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(strip $(FUZZ)) "$$(dirname $$file)"; \
+	done
+
+# The real binary, killed again and again in a burst.
+test-crash:
+	RUSHGATE_KILLS=$(strip $(KILLS)) $(GO) test -count=1 -timeout 60m -v -run Crash ./...
+
+bench:
+	@internal/testenv/install.sh redis-server=redis-server wrk=wrk
+	$(GO) run ./bench/compare
+
+bench-quick:
+	@internal/testenv/install.sh redis-server=redis-server wrk=wrk
+	$(GO) run ./bench/compare --quick
+
+demo:
+	$(GO) run ./cmd/rushgate demo
+
+fmt:
+	gofmt -w .

@@ -1,0 +1,147 @@
+package rushgate_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"rushgate"
+)
+
+// lossy is a gate from which a test can steal.
+type lossy struct{ rushgate.Gate }
+
+// newLossyWorld is a world with a gate that can be made to differ from the ledger.
+func newLossyWorld(t *testing.T) (*world, *lossy) {
+	t.Helper()
+	g := &lossy{}
+	w := &world{dir: t.TempDir(), clock: newClock()}
+	w.wrapGate = func(inner rushgate.Gate) rushgate.Gate { g.Gate = inner; return g }
+	w.start(t)
+	return w, g
+}
+
+func check(t *testing.T, r *rushgate.Report, name string) rushgate.Check {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("no check %s in %+v", name, r.Checks)
+	return rushgate.Check{}
+}
+
+func TestStrandedUnitsAreHealedAndTold(t *testing.T) {
+	w, g := newLossyWorld(t)
+	w.sell(t, 10)
+	w.mustClaim(t, "ann")
+	if enough, err := g.Restock(ctx, "phones", "black", -4); err != nil || !enough {
+		t.Fatal(enough, err)
+	}
+	r := w.audit(t)
+	if c := check(t, r, "nothing_stranded"); r.Healed != 4 || !strings.Contains(c.Detail, "4 units") {
+		t.Fatalf("healed %d, %+v, want 4", r.Healed, c)
+	}
+	if v := w.stock(t); v.Free != 9 || v.Unsettled != 0 {
+		t.Fatalf("stock %+v", v)
+	}
+	if r := w.audit(t); r.Healed != 0 {
+		t.Fatalf("healed %d more", r.Healed)
+	}
+}
+
+func TestAGenerousGateIsReportedAndMended(t *testing.T) {
+	w, g := newLossyWorld(t)
+	w.sell(t, 1)
+	w.mustClaim(t, "ann")
+	if _, err := g.Restock(ctx, "phones", "black", 3); err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.shop.Audit(ctx, "phones")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := check(t, r, "gate_not_more_generous"); r.OK || c.OK {
+		t.Fatalf("%+v, want it to fail", r)
+	}
+	w.audit(t)
+	_, err = w.claim("bob")
+	wantCode(t, err, rushgate.SoldOut)
+}
+
+// The auditor that runs by itself finds what is stranded.
+func TestTheAuditorRunsByItself(t *testing.T) {
+	g := &lossy{}
+	w := &world{dir: t.TempDir(), clock: newClock(), auditEvery: 5 * time.Millisecond}
+	w.wrapGate = func(inner rushgate.Gate) rushgate.Gate { g.Gate = inner; return g }
+	seen := newWitness()
+	w.observe = seen
+	w.start(t)
+	w.sell(t, 10)
+	seen.next(t)
+	for range 3 { // also long after the sale has changed last
+		if _, err := g.Restock(ctx, "phones", "black", -1); err != nil {
+			t.Fatal(err)
+		}
+		for healed := int64(0); healed == 0; healed = seen.next(t).Healed {
+		}
+	}
+}
+
+// The sweeper that runs by itself gives the units of the dead back.
+func TestTheSweeperRunsByItself(t *testing.T) {
+	seen := newWitness()
+	w := &world{dir: t.TempDir(), clock: newClock(), sweepEvery: time.Millisecond, observe: seen}
+	w.start(t)
+	w.sell(t, 1)
+	c := w.mustClaim(t, "ann")
+	w.clock.Add(16 * time.Minute)
+	<-seen.swept
+	got, err := w.shop.Get(ctx, c.ID)
+	if err != nil || got.State != rushgate.ExpiredState {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.mustClaim(t, "ann") // the slot and the unit are free
+}
+
+// witness sees what happens.
+type witness struct {
+	rushgate.Unobserved
+	reports chan *rushgate.Report
+	swept   chan int
+}
+
+func newWitness() *witness {
+	return &witness{reports: make(chan *rushgate.Report, 1), swept: make(chan int, 1)}
+}
+
+func (w *witness) Audited(r *rushgate.Report) {
+	select {
+	case w.reports <- r:
+	default:
+	}
+}
+
+func (w *witness) Swept(n int) {
+	if n > 0 {
+		select {
+		case w.swept <- n:
+		default:
+		}
+	}
+}
+
+func (w *witness) next(t *testing.T) *rushgate.Report {
+	t.Helper()
+	patience, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	select {
+	case r := <-w.reports:
+		return r
+	case <-patience.Done():
+		t.Fatal("nobody audits")
+		return nil
+	}
+}

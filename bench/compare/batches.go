@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"rushgate"
+	"rushgate/bench/load"
+	"rushgate/ledger/sqlite"
+)
+
+// batchSize is that of the table.
+const batchSize = 500
+
+// batches measures the batch endpoint against the bare ledger, which records
+// batches of the same size without HTTP, gate, or anybody to answer.
+func (b *bench) batches(ctx context.Context) error {
+	for round := range b.rounds {
+		if err := b.bareLedger(ctx, round+1); err != nil {
+			return err
+		}
+		_, err := b.withOwn(ctx, Sample{Part: "batch", Round: round + 1, System: sysRushgate},
+			load.Plan{Mode: load.Closed, Connections: 8, PerRequest: batchSize})
+		if err != nil {
+			return err
+		}
+	}
+	bare := b.figure(b.pick("batch", sysBare, "bare", 0, load.Sequential), perSecond)
+	rush := b.figure(b.pick("batch", sysRushgate, "own", 8, load.Sequential), perSecond)
+	b.atLeast(rowf("batch endpoint, %d claims a request, ÷ bare ledger", batchSize), rush, bare, 0.7)
+	return nil
+}
+
+const sysBare = "bare ledger"
+
+// bareLedger records batches one after the other and counts only the time
+// within Record.
+func (b *bench) bareLedger(ctx context.Context, round int) error {
+	dir, err := b.fresh()
+	if err != nil {
+		return err
+	}
+	l, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	c := &crowd{ledger: l, seed: b.nextSeed(), names: load.Sequential}
+	if err := c.openSale(ctx); err != nil {
+		return err
+	}
+	until := time.Now().Add(b.warmup)
+	for time.Now().Before(until) {
+		if _, err := c.record(ctx, batchSize); err != nil {
+			return err
+		}
+	}
+	warm, used := c.made, time.Duration(0)
+	until = time.Now().Add(b.measured)
+	for time.Now().Before(until) {
+		took, err := c.record(ctx, batchSize)
+		if err != nil {
+			return err
+		}
+		used += took
+	}
+	n := c.made - warm
+	b.add(Sample{Part: "batch", Round: round, System: sysBare, Load: "bare", Names: c.names, PerRequest: batchSize,
+		PerSecond: float64(n) / used.Seconds(), Accepted: n, Recorded: c.made, Acknowledged: c.made})
+	return nil
+}
+
+// crowd writes claims of one sale straight into a ledger.
+type crowd struct {
+	ledger rushgate.Ledger
+	sale   *rushgate.Sale
+	names  load.Names
+	seed   uint64
+	made   int64
+	batch  int64
+}
+
+func (c *crowd) openSale(ctx context.Context) error {
+	c.sale = &rushgate.Sale{ID: saleID, Name: "Bench", PerUser: 1, Ack: rushgate.Recorded, Epoch: 1,
+		Items: []rushgate.Item{{ID: itemID, Stock: manyUnits}}, CreatedAt: time.Now().Truncate(time.Millisecond)}
+	return c.write(ctx, &rushgate.Put{Sale: c.sale, Kind: rushgate.SaleCreated})
+}
+
+func (c *crowd) write(ctx context.Context, step rushgate.Step) error {
+	c.batch++
+	return c.ledger.Record(ctx, &rushgate.Batch{ID: c.batch, At: time.Now().Truncate(time.Millisecond), Steps: []rushgate.Step{step}})
+}
+
+// record writes n claims of new users and returns how long the ledger took.
+func (c *crowd) record(ctx context.Context, n int) (time.Duration, error) {
+	now := time.Now().Truncate(time.Millisecond)
+	claims := make([]rushgate.Claim, n)
+	for i := range claims {
+		c.made++
+		claims[i] = rushgate.Claim{ID: rushgate.ID(c.made), Sale: saleID, Item: itemID, Quantity: 1,
+			User: load.Name(c.names, c.seed, uint64(c.made)), State: rushgate.Confirmed, CreatedAt: now, EndedAt: now}
+	}
+	began := time.Now()
+	err := c.write(ctx, &rushgate.Grant{Sale: saleID, Epoch: c.sale.Epoch, PerUser: c.sale.PerUser, Claims: claims})
+	return time.Since(began), err
+}

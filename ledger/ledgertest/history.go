@@ -1,0 +1,184 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"rushgate"
+)
+
+var histories = []test{
+	{"RandomBatchesAgainstTheModel", func(t *testing.T, f Factory) {
+		rapid.Check(t, func(rt *rapid.T) {
+			h := &history{desk: openOn(rt, t, f.New(t), nil), rt: rt, model: newModel(), now: start}
+			defer h.end()
+			rt.Repeat(map[string]func(*rapid.T){
+				"record": h.recordAny,
+				"fence":  h.fence,
+				"reopen": func(*rapid.T) { h.reopen() },
+				"":       func(*rapid.T) { h.model.agrees(h.desk, h.now) },
+			})
+		})
+	}},
+}
+
+// history is one random story.
+type history struct {
+	*desk
+	rt    *rapid.T
+	model *model
+	now   time.Time
+}
+
+func (h *history) recordAny(rt *rapid.T) {
+	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "ms")) * time.Millisecond)
+	b := h.batch(h.now)
+	plan := h.model // as the steps before leave it, so that most batches are good
+	for range rapid.IntRange(1, 3).Draw(rt, "steps") {
+		step := h.step(rt, plan)
+		b.Steps = append(b.Steps, step)
+		plan, _ = plan.apply(&rushgate.Batch{At: h.now, Steps: []rushgate.Step{step}})
+	}
+	next, broken := h.model.apply(b)
+	err := h.Record(context.Background(), b)
+	if len(broken) == 0 && err != nil {
+		rt.Fatalf("record: %v", err)
+	}
+	if len(broken) > 0 {
+		var barrier *rushgate.BarrierError
+		if !errors.As(err, &barrier) || !slices.Contains(broken, barrier.Barrier) {
+			rt.Fatalf("got %v, want one of the barriers %q", err, broken)
+		}
+	}
+	if yes, err := h.Recorded(context.Background(), b); yes != (len(broken) == 0) || err != nil {
+		rt.Fatalf("Recorded says %v, %v", yes, err)
+	}
+	h.model = next
+}
+
+func (h *history) fence(rt *rapid.T) {
+	id := h.anySale(rt, h.model)
+	got, err := h.Fence(context.Background(), id)
+	s := h.model.sale(id)
+	if s == nil {
+		if rushgate.CodeOf(err) != rushgate.NotFound {
+			rt.Fatalf("fenced a ghost: %v", err)
+		}
+		return
+	}
+	s.Epoch++
+	if err != nil {
+		rt.Fatalf("fence: %v", err)
+	}
+	same(rt, "fenced", got, s)
+}
+
+func (h *history) anySale(rt *rapid.T, m *model) string {
+	if len(m.sales) == 0 || rapid.IntRange(0, 19).Draw(rt, "ghost") == 0 {
+		return "ghost"
+	}
+	return rapid.SampledFrom(m.sales).Draw(rt, "sale").ID
+}
+
+func (h *history) step(rt *rapid.T, m *model) rushgate.Step {
+	kind := rapid.IntRange(0, 9).Draw(rt, "kind")
+	if len(m.sales) == 0 || kind == 9 && len(m.sales) < 3 {
+		s := sale(fmt.Sprint("sale-", len(m.sales)), rapid.Int64Range(0, 3).Draw(rt, "limit"), item("a", 3), item("b", 6))
+		return &rushgate.Put{Sale: s, Kind: rushgate.SaleCreated}
+	}
+	id := h.anySale(rt, m)
+	switch {
+	case kind < 5:
+		return h.anyGrant(rt, m, id)
+	case kind < 7:
+		return h.anyMove(rt, m, id)
+	case kind < 8:
+		return &rushgate.Restock{Sale: id, Item: h.anyItem(rt), Add: rapid.Int64Range(-4, 4).Draw(rt, "add")}
+	}
+	s := sale(id, 0, item("a", 1))
+	if had := m.sale(id); had != nil {
+		s.PerUser = had.PerUser
+	}
+	s.Frozen = rapid.Bool().Draw(rt, "frozen")
+	return &rushgate.Put{Sale: s, Kind: rushgate.SaleChanged}
+}
+
+func (h *history) anyItem(rt *rapid.T) string {
+	return rapid.SampledFrom([]string{"a", "b", "a", "b", "a", "b", "c"}).Draw(rt, "item")
+}
+
+func (h *history) anyGrant(rt *rapid.T, m *model, id string) *rushgate.Grant {
+	g := &rushgate.Grant{Sale: id, Epoch: 1}
+	if s := m.sale(id); s != nil {
+		g.Epoch, g.PerUser = s.Epoch, s.PerUser
+	}
+	if rapid.IntRange(0, 9).Draw(rt, "old epoch") == 0 {
+		g.Epoch--
+	}
+	for range rapid.IntRange(1, 4).Draw(rt, "claims") {
+		g.Claims = append(g.Claims, h.anyClaim(rt, m, g))
+	}
+	return g
+}
+
+// anyClaim makes a claim that a good gate would mostly grant.
+func (h *history) anyClaim(rt *rapid.T, m *model, g *rushgate.Grant) rushgate.Claim {
+	h.ids++
+	c := rushgate.Claim{ID: h.ids, Sale: g.Sale, Item: h.anyItem(rt), Quantity: rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(rt, "units"),
+		User: rapid.SampledFrom([]string{"ann", "bob", "李雷", `q"\`, "eve", "fay"}).Draw(rt, "user"), Slot: rushgate.NoSlot,
+		State: rushgate.Held, CreatedAt: h.now, ExpiresAt: h.now.Add(time.Duration(rapid.IntRange(1, 9000).Draw(rt, "hold")) * time.Millisecond)}
+	if rapid.IntRange(0, 3).Draw(rt, "at once") == 0 {
+		c.State, c.ExpiresAt, c.EndedAt = rushgate.Confirmed, time.Time{}, h.now
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "keyed") == 0 {
+		c.Key = fmt.Sprint("key-", rapid.IntRange(0, 30).Draw(rt, "key"))
+	}
+	if rapid.IntRange(0, 19).Draw(rt, "same id") == 0 && len(m.claims) > 0 {
+		c.ID = h.anyID(rt)
+	}
+	if g.PerUser > 0 {
+		c.Slot = lowestSlot(m, g, c.User)
+		if rapid.IntRange(0, 9).Draw(rt, "any slot") == 0 {
+			c.Slot = int32(rapid.IntRange(0, 3).Draw(rt, "slot"))
+		}
+	}
+	return c
+}
+
+func lowestSlot(m *model, g *rushgate.Grant, user string) int32 {
+	used := map[int32]bool{}
+	for _, o := range m.claims {
+		if o.Sale == g.Sale && o.User == user && o.State.Active() {
+			used[o.Slot] = true
+		}
+	}
+	for _, o := range g.Claims {
+		if o.User == user {
+			used[o.Slot] = true
+		}
+	}
+	slot := int32(0)
+	for used[slot] {
+		slot++
+	}
+	return slot
+}
+
+// anyID is an id that was given out, or one that was not.
+func (h *history) anyID(rt *rapid.T) rushgate.ID {
+	return h.ids - rushgate.ID(rapid.IntRange(0, 20).Draw(rt, "back"))
+}
+
+func (h *history) anyMove(rt *rapid.T, m *model, id string) *rushgate.Move {
+	mv := &rushgate.Move{Sale: id, To: rapid.SampledFrom([]rushgate.State{rushgate.Confirmed, rushgate.Released, rushgate.ExpiredState}).Draw(rt, "to")}
+	for range rapid.IntRange(1, 6).Draw(rt, "ids") {
+		mv.IDs = append(mv.IDs, h.anyID(rt))
+	}
+	return mv
+}
