@@ -87,7 +87,7 @@ func (b *batch) take(a *Ask, d *Decision, answer *Result) {
 	case Replayed:
 		answer.Claim.ID, answer.Replayed = d.Prior, true
 	case LimitReached:
-		answer.Err = &Error{Code: LimitReached, Message: "this user has as many units as one may have", Claims: d.Has}
+		answer.Err = limitReached(b.desk.catalog.sale(a.Sale), d.Has)
 	default:
 		if sale := b.desk.catalog.sale(a.Sale); sale != nil {
 			answer.Err = refusal(d.Code, sale)

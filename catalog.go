@@ -5,44 +5,45 @@ import (
 	"sync/atomic"
 )
 
-// catalog holds the sales that this node knows. Readers get an immutable sale
-// without a lock; changes copy.
+// catalog holds the sales that this node knows. A sale in it is never changed:
+// a new one takes its place, so readers need no lock.
 type catalog struct {
-	mu    sync.Mutex // writers
-	sales atomic.Pointer[map[string]*Sale]
-}
-
-func newCatalog() *catalog {
-	c := &catalog{}
-	c.sales.Store(&map[string]*Sale{})
-	return c
+	sales sync.Map // id → *Sale
+	count atomic.Int64
 }
 
 // sale returns a sale that must not be changed, or nil.
-func (c *catalog) sale(id string) *Sale { return (*c.sales.Load())[id] }
+func (c *catalog) sale(id string) *Sale {
+	if s, ok := c.sales.Load(id); ok {
+		return s.(*Sale)
+	}
+	return nil
+}
 
 // all returns every sale, in no order.
 func (c *catalog) all() []*Sale {
-	m := *c.sales.Load()
-	list := make([]*Sale, 0, len(m))
-	for _, s := range m {
-		list = append(list, s)
-	}
+	var list []*Sale
+	c.sales.Range(func(_, s any) bool {
+		list = append(list, s.(*Sale))
+		return true
+	})
 	return list
 }
 
 // put adds or replaces a sale. The catalog keeps s.
 func (c *catalog) put(s *Sale) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := *c.sales.Load()
-	m := make(map[string]*Sale, len(old)+1)
-	for id, sale := range old {
-		m[id] = sale
+	if _, replaced := c.sales.Swap(s.ID, s); !replaced {
+		c.count.Add(1)
 	}
-	m[s.ID] = s
-	c.sales.Store(&m)
 }
 
 // size returns how many sales there are.
-func (c *catalog) size() int { return len(*c.sales.Load()) }
+func (c *catalog) size() int { return int(c.count.Load()) }
+
+// sameEpoch gives a changed copy of a sale the epoch that the sale has now: it
+// may have been rebuilt while the change waited at the desk.
+func (c *catalog) sameEpoch(changed *Sale) {
+	if s := c.sale(changed.ID); s != nil {
+		changed.Epoch = s.Epoch
+	}
+}

@@ -29,7 +29,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	waiting []*ticket
-	asks    int // claims among what waits
+	load    int // the weight of what waits
 	closed  bool
 
 	wake   chan struct{} // something waits, or the desk was closed
@@ -58,6 +58,9 @@ type ticket struct {
 	state atomic.Uint32
 	done  chan struct{} // receives once, when the ticket was answered
 }
+
+// weight is what the ticket counts against the limits: its claims, or one errand.
+func (t *ticket) weight() int { return max(len(t.asks), 1) }
 
 // The states of a ticket: whoever moves it away from waiting owns its fate.
 const (
@@ -154,14 +157,14 @@ func (d *desk) enqueue(t *ticket) error {
 	case d.closed:
 		d.mu.Unlock()
 		return unavailable(d.failure(), "the server is stopping; nothing was granted")
-	case d.asks+len(t.asks) > d.queueLimit || len(d.waiting) >= d.queueLimit:
+	case d.load+t.weight() > d.queueLimit:
 		d.mu.Unlock()
 		d.observe.Decided(Overloaded, len(t.asks))
 		return errOverloaded
 	}
 	first := len(d.waiting) == 0
 	d.waiting = append(d.waiting, t)
-	d.asks += len(t.asks)
+	d.load += t.weight()
 	d.mu.Unlock()
 	if first {
 		select {
@@ -179,7 +182,7 @@ var errOverloaded = &Error{Code: Overloaded, RetryAfter: time.Second,
 func (d *desk) depth() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.asks
+	return d.load
 }
 
 func (d *desk) start() { go d.loop() }
@@ -236,14 +239,14 @@ func (d *desk) take(b *batch) bool {
 	b.reset()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, asks := 0, 0
+	n, load := 0, 0
 	for ; n < len(d.waiting); n++ {
 		t := d.waiting[n]
 		alone := t.errand != nil && t.errand.alone()
-		if n > 0 && (alone || asks+len(t.asks) > d.batchLimit) {
+		if n > 0 && (alone || load+t.weight() > d.batchLimit) {
 			break
 		}
-		asks += len(t.asks)
+		load += t.weight()
 		if t.state.CompareAndSwap(ticketWaiting, ticketTaken) {
 			b.tickets = append(b.tickets, t)
 		}
@@ -255,7 +258,7 @@ func (d *desk) take(b *batch) bool {
 	rest := copy(d.waiting, d.waiting[n:])
 	clear(d.waiting[rest:])
 	d.waiting = d.waiting[:rest]
-	d.asks -= asks
+	d.load -= load
 	return n > 0
 }
 

@@ -62,14 +62,16 @@ func (f *between) once(hook func(b *rushgate.Batch, do func() error) error) {
 
 // hold makes the desk wait inside its next Record, until release is called:
 // what is sent in the meantime forms the next batch.
-func (f *between) hold() (entered <-chan struct{}, release func()) {
+func (f *between) hold(t *testing.T) (entered <-chan struct{}, release func()) {
 	in, out := make(chan struct{}), make(chan struct{})
 	f.once(func(_ *rushgate.Batch, do func() error) error {
 		close(in)
 		<-out
 		return do()
 	})
-	return in, sync.OnceFunc(func() { close(out) })
+	release = sync.OnceFunc(func() { close(out) })
+	t.Cleanup(release)
+	return in, release
 }
 
 func TestAFailedCommitGrantsNothingAndTakesTheUnitBack(t *testing.T) {
@@ -141,7 +143,7 @@ func TestTheLedgerIsTheLastBarrier(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	entered, release := f.hold()
+	entered, release := f.hold(t)
 	first := async(func() error {
 		_, err := w.shop.Claim(ctx, rushgate.ClaimRequest{Sale: "cases", User: "zoe"})
 		return err
@@ -210,7 +212,7 @@ func TestAFullDeskSaysSoAtOnce(t *testing.T) {
 	const limit = 2048
 	w, f := newFaultyWorld(t, func(w *world) { w.queueLimit = limit })
 	w.sell(t, 10_000)
-	entered, release := f.hold()
+	entered, release := f.hold(t)
 	first := async(func() error { _, err := w.claim("first"); return err })
 	<-entered
 	var waiting []<-chan error
@@ -236,7 +238,7 @@ func TestAFullDeskSaysSoAtOnce(t *testing.T) {
 func TestWhoLeavesBeforeTheDeskBeginsLeavesNoTrace(t *testing.T) {
 	w, f := newFaultyWorld(t)
 	w.sell(t, 5)
-	entered, release := f.hold()
+	entered, release := f.hold(t)
 	first := async(func() error { _, err := w.claim("first"); return err })
 	<-entered
 	leaving, leave := context.WithCancel(ctx)
@@ -259,7 +261,7 @@ func TestWhoLeavesBeforeTheDeskBeginsLeavesNoTrace(t *testing.T) {
 func TestWhoLeavesAfterTheDeskBeganGetsTheTruth(t *testing.T) {
 	w, f := newFaultyWorld(t)
 	w.sell(t, 5)
-	entered, release := f.hold()
+	entered, release := f.hold(t)
 	leaving, leave := context.WithCancel(ctx)
 	gone := async(func() error {
 		_, err := w.shop.Claim(leaving, rushgate.ClaimRequest{Sale: "phones", User: "gone"})
@@ -275,7 +277,7 @@ func TestWhoLeavesAfterTheDeskBeganGetsTheTruth(t *testing.T) {
 func TestCloseFinishesWhatWasAccepted(t *testing.T) {
 	w, f := newFaultyWorld(t)
 	w.sell(t, 100)
-	entered, release := f.hold()
+	entered, release := f.hold(t)
 	first := async(func() error { _, err := w.claim("first"); return err })
 	<-entered
 	var waiting []<-chan error
@@ -360,4 +362,48 @@ func TestACancelledReleaseStillTellsTheTruth(t *testing.T) {
 	}
 	w.mustClaim(t, "bob")
 	w.audit(t)
+}
+
+// A sale may be rebuilt, under a new epoch, while an operator's change waits
+// at the desk: the change must not bring the old epoch back.
+func TestAChangeThatWaitedThroughARebuildKeepsTheNewEpoch(t *testing.T) {
+	f, g := &between{}, &lossy{}
+	w := &world{dir: t.TempDir(), clock: newClock()}
+	w.wrapLedger = func(l rushgate.Ledger) rushgate.Ledger { f.Ledger = l; return f }
+	w.wrapGate = func(inner rushgate.Gate) rushgate.Gate { g.Gate = inner; return g }
+	w.start(t)
+	w.sell(t, 10)
+	if _, err := g.Restock(ctx, "phones", "black", -1); err != nil { // something to heal
+		t.Fatal(err)
+	}
+	name := "Telephones"
+	changes := []func() error{
+		func() error {
+			_, err := w.shop.ChangeSale(ctx, "phones", rushgate.SaleChange{Name: &name})
+			return err
+		},
+		func() error { _, err := w.shop.Restock(ctx, "phones", "black", 5); return err },
+		func() error { _, err := w.shop.Freeze(ctx, "phones"); return err },
+	}
+	for i, change := range changes {
+		entered, release := f.hold(t)
+		first := async(func() error { _, err := w.claim(fmt.Sprint("user-", i)); return err })
+		<-entered
+		healed := async(func() error { _, err := w.shop.Audit(ctx, "phones"); return err })
+		w.waitFor(t, 1)
+		changed := async(change)
+		w.waitFor(t, 2)
+		release()
+		wantCode(t, <-first, "")
+		wantCode(t, <-healed, "")
+		wantCode(t, <-changed, "")
+		if _, err := g.Restock(ctx, "phones", "black", -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.shop.Resume(ctx, "phones"); err != nil {
+		t.Fatal(err)
+	}
+	w.audit(t)
+	w.mustClaim(t, "ann")
 }

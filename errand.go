@@ -75,6 +75,7 @@ func (p *putErrand) reload() bool {
 }
 
 func (p *putErrand) enter(b *batch) error {
+	b.desk.catalog.sameEpoch(p.after)
 	if p.before != nil && !p.reload() {
 		if err := b.desk.gate.Put(context.Background(), p.after); err != nil {
 			return unavailable(err, "the gate cannot be reached; nothing was changed")
@@ -142,6 +143,7 @@ func (r *restockErrand) enter(b *batch) error {
 }
 
 func (r *restockErrand) leave(b *batch) error {
+	b.desk.catalog.sameEpoch(r.after)
 	b.desk.catalog.put(r.after)
 	if r.add > 0 {
 		r.give(b, r.add)

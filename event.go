@@ -40,7 +40,7 @@ type Event struct {
 	Kind EventKind
 	At   time.Time
 
-	Claim *Claim // claim events: the claim after the change
+	Claim *Claim // claim events: the claim after the change; its slot is not told
 	State *Sale  // sale.* events: the sale after the change, without its items' stock
 	Item  string // item.restocked
 	Add   int64  // item.restocked: units added, negative when taken back

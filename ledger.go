@@ -100,7 +100,8 @@ type Move struct {
 	IDs  []ID
 
 	// Moved is written by Record: the claims that took the step now, as they
-	// are after it, in no particular order.
+	// are after it, in no particular order. With ErrUnknown it is what has
+	// happened if the batch turns out to be recorded.
 	Moved []Claim
 }
 

@@ -3,6 +3,7 @@ package rushgate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, log: cfg.Log, observe: cfg.Observe,
-		catalog: newCatalog(), watch: newWatch()}
+		catalog: &catalog{}, watch: newWatch()}
 	s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
 	sales, err := s.ledger.Sales(ctx)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Service) Failed() <-chan struct{} { return s.desk.failed }
 // Err returns why the service failed, or nil while it has not.
 func (s *Service) Err() error { return s.desk.failure() }
 
-// Waiting returns how many claims wait at the desk.
+// Waiting returns how many claims and errands wait at the desk.
 func (s *Service) Waiting() int { return s.desk.depth() }
 
 // ClaimRequest is what a buyer asks for.
@@ -327,6 +328,14 @@ func refusal(code Code, sale *Sale) error {
 		return &Error{Code: Frozen, Message: "the sale is frozen by an operator", RetryAfter: time.Second}
 	}
 	return &Error{Code: Unavailable, Message: "the gate does not know this item yet", RetryAfter: time.Second}
+}
+
+func limitReached(sale *Sale, has []ID) *Error {
+	e := &Error{Code: LimitReached, Claims: has}
+	if sale != nil {
+		e.Message = fmt.Sprintf("one user may have %d at a time; this one has %d claims", sale.PerUser, len(has))
+	}
+	return e
 }
 
 // errSoldOut is shared: it is the answer to nearly everybody.

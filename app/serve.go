@@ -41,7 +41,12 @@ func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *se
 // are. Streams of events would never end by themselves: they are told to.
 func stopServing(ctx context.Context, handler *server.Server, express *lane.Listener, h *http.Server) error {
 	handler.SetReady("the server is stopping")
-	err := errors.Join(express.Shutdown(ctx), h.Shutdown(ctx))
+	err := express.Shutdown(ctx)
+	// The lane has closed the listener already: that the HTTP server may find
+	// it closed is no fault.
+	if shutdown := h.Shutdown(ctx); !errors.Is(shutdown, net.ErrClosed) {
+		err = errors.Join(err, shutdown)
+	}
 	if err != nil {
 		err = errors.Join(err, h.Close())
 	}

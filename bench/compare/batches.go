@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"rushgate"
@@ -36,6 +37,15 @@ const sysBare = "bare ledger"
 // bareLedger records batches one after the other and counts only the time
 // within Record.
 func (b *bench) bareLedger(ctx context.Context, round int) error {
+	_, err := b.quietly(func() (Sample, error) {
+		sample := Sample{Part: "batch", Round: round, System: sysBare, Load: "bare", Names: load.Sequential, PerRequest: batchSize}
+		err := b.recordBare(ctx, &sample)
+		return sample, err
+	})
+	return err
+}
+
+func (b *bench) recordBare(ctx context.Context, sample *Sample) (err error) {
 	dir, err := b.fresh()
 	if err != nil {
 		return err
@@ -44,30 +54,35 @@ func (b *bench) bareLedger(ctx context.Context, round int) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	c := &crowd{ledger: l, seed: b.nextSeed(), names: load.Sequential}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	c := &crowd{ledger: l, seed: b.nextSeed(), names: sample.Names}
 	if err := c.openSale(ctx); err != nil {
 		return err
 	}
-	until := time.Now().Add(b.warmup)
-	for time.Now().Before(until) {
-		if _, err := c.record(ctx, batchSize); err != nil {
-			return err
-		}
+	if _, err := c.recordFor(ctx, b.warmup); err != nil {
+		return err
 	}
-	warm, used := c.made, time.Duration(0)
-	until = time.Now().Add(b.measured)
-	for time.Now().Before(until) {
+	warm, clock := c.made, (&server{}).stopwatch()
+	used, err := c.recordFor(ctx, b.measured)
+	if err != nil {
+		return err
+	}
+	_, sample.StrangersPercent = clock.stop(b.result.Machine.Cores, 0)
+	sample.Accepted, sample.Recorded, sample.Acknowledged = c.made-warm, c.made, c.made
+	sample.PerSecond = float64(sample.Accepted) / used.Seconds()
+	return nil
+}
+
+// recordFor records batches for d and returns how long the ledger took of it.
+func (c *crowd) recordFor(ctx context.Context, d time.Duration) (used time.Duration, err error) {
+	for until := time.Now().Add(d); time.Now().Before(until); {
 		took, err := c.record(ctx, batchSize)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		used += took
 	}
-	n := c.made - warm
-	b.add(Sample{Part: "batch", Round: round, System: sysBare, Load: "bare", Names: c.names, PerRequest: batchSize,
-		PerSecond: float64(n) / used.Seconds(), Accepted: n, Recorded: c.made, Acknowledged: c.made})
-	return nil
+	return used, nil
 }
 
 // crowd writes claims of one sale straight into a ledger.

@@ -107,6 +107,32 @@ func cpu(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
+// busy returns the processor time that the whole machine has used since it
+// was started, by whomever.
+func busy() time.Duration {
+	fields := strings.Fields(firstLine("/proc/stat"))
+	if len(fields) < 9 {
+		return 0
+	}
+	var ticks int64
+	for i, text := range fields[1:9] { // user nice system idle iowait irq softirq steal
+		if i != 3 && i != 4 {
+			n, _ := strconv.ParseInt(text, 10, 64) // 0 if the kernel writes something else
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+func firstLine(file string) string {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	return line
+}
+
 // resident returns the bytes of memory that a process has resident.
 func resident(pid int) int64 {
 	var kib int64

@@ -30,6 +30,7 @@ type settings struct {
 	rounds   int
 	measured time.Duration // of one measurement, after the warm-up
 	warmup   time.Duration
+	attempts int // of a measurement that others disturb
 
 	users   int // that the memory gate remembers
 	rebuilt int // claims that the gate is rebuilt from
@@ -60,10 +61,12 @@ func (s *settings) complete() {
 	rounds := 5
 	s.measured, s.warmup = 5*time.Second, time.Second
 	s.users, s.rebuilt = 10_000_000, 1_000_000
+	s.attempts = 3
 	if s.quick {
 		rounds = 1
 		s.measured, s.warmup = 1500*time.Millisecond, 500*time.Millisecond
 		s.users, s.rebuilt = 1_000_000, 100_000
+		s.attempts = 1
 	}
 	if s.rounds == 0 {
 		s.rounds = rounds
@@ -98,6 +101,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
+	b.result.Strangers = b.disturbed()
 	b.result.Seconds = time.Since(began).Seconds()
 	fmt.Fprintln(out)
 	if err := b.result.writeTable(out); err != nil {

@@ -21,7 +21,8 @@ type Result struct {
 	MeasuredSeconds float64   `json:"measured_seconds"` // of each measurement
 	WarmupSeconds   float64   `json:"warmup_seconds"`
 	Quick           bool      `json:"quick,omitempty"`
-	Seconds         float64   `json:"seconds"` // of the whole run
+	Seconds         float64   `json:"seconds"`           // of the whole run
+	Strangers       float64   `json:"strangers_percent"` // median over the samples
 	Rows            []Row     `json:"rows"`
 	Samples         []Sample  `json:"samples"`
 }
@@ -32,6 +33,9 @@ func (r *Result) writeTable(w io.Writer) error {
 	fmt.Fprintln(t, "what\tmeasured\t\ttarget\t\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%s\n", row.What, number(row.Value), row.Unit, row.Detail, row.Target, row.Verdict)
+	}
+	if r.Strangers > noisy {
+		fmt.Fprintf(t, "\nDISTURBED: %.0f %% of the processors went to other programs; repeat this on a quiet machine.\n", r.Strangers)
 	}
 	return t.Flush()
 }
@@ -65,7 +69,8 @@ func (r *Result) page(file string) []byte {
 		"after a warm-up of %.0f s, each on a fresh server; load and server share the machine. All samples: [%s](%s).\n\n",
 		r.At.Format("2 January 2006"), r.Rounds, r.MeasuredSeconds, r.WarmupSeconds, file, file)
 	fmt.Fprintf(&p, "| | |\n|---|---|\n| machine | %s, %d cores, %.1f GiB |\n| system | %s, %s, file system %s |\n| durability of Rushgate | %s |\n"+
-		"| commit | %s |\n| command | `%s` |\n\n", m.CPU, m.Cores, m.MemGiB, m.System, m.Go, m.Disk, r.Durability, m.Commit, r.Command)
+		"| commit | %s |\n| command | `%s` |\n"+
+		"| others | %.0f %% of the processors went to neither server nor load (median) |\n\n", m.CPU, m.Cores, m.MemGiB, m.System, m.Go, m.Disk, r.Durability, m.Commit, r.Command, r.Strangers)
 	p.WriteString("| what | measured | | target | |\n|---|---:|---|---|---|\n")
 	for _, row := range r.Rows {
 		fmt.Fprintf(&p, "| %s | %s %s | %s | %s | %s |\n", row.What, number(row.Value), row.Unit, row.Detail, row.Target, row.Verdict)

@@ -33,6 +33,9 @@ func p999(s *Sample) float64      { return s.P999Ms }
 func (b *bench) pick(part, system, from string, connections int, names load.Names) []Sample {
 	var picked []Sample
 	for _, s := range b.result.Samples {
+		if s.Repeated && s.Void == "" {
+			continue
+		}
 		if s.Part == part && s.System == system && s.Load == from && s.Connections == connections && s.Names == names {
 			picked = append(picked, s)
 		}

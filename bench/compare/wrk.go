@@ -31,6 +31,8 @@ type wrkResult struct {
 	Timeout  int64 `json:"timeout"`
 	P50      int64 `json:"p50"` // µs
 	P99      int64 `json:"p99"`
+
+	cpu time.Duration // that wrk itself used
 }
 
 // wrk runs Debian's wrk against a server for d, rounded up to whole seconds.
@@ -51,7 +53,7 @@ func (b *bench) wrk(ctx context.Context, s *server, connections int, names load.
 		return nil, fmt.Errorf("wrk said no result:\n%s", said)
 	}
 	line, _, _ = strings.Cut(line, "\n")
-	r := &wrkResult{}
+	r := &wrkResult{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if err := json.Unmarshal([]byte(line), r); err != nil {
 		return nil, fmt.Errorf("wrk's result %q: %w", line, err)
 	}

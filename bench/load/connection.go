@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -51,10 +52,11 @@ func (c *connection) dial(ctx context.Context) error {
 }
 
 // exchange sends one request and reads its answer, which stands in c.answer
-// until the next call. After an error it is unknown what the server did.
+// until the next call. With errNotSent the server knows nothing of the
+// request; after any other error it is unknown what the server did.
 func (c *connection) exchange(ctx context.Context, u *users) error {
 	if err := c.dial(ctx); err != nil {
-		return err
+		return errNotSent
 	}
 	c.request.fill(u)
 	_, err := c.tcp.Write(c.request.bytes)
@@ -66,6 +68,8 @@ func (c *connection) exchange(ctx context.Context, u *users) error {
 	}
 	return err
 }
+
+var errNotSent = errors.New("no connection")
 
 func (c *connection) close() {
 	if c.tcp != nil {

@@ -87,7 +87,7 @@ type Counts struct {
 	Replayed int64            `json:"replayed"`
 	Refused  map[string]int64 `json:"refused"` // by problem code
 	Errors   int64            `json:"errors"`  // sent, and no answer came: it is unknown what the server did
-	Unsent   int64            `json:"unsent"`  // due, and not sent: no connection was free in time
+	Unsent   int64            `json:"unsent"`  // due, and not sent: no connection was free in time, or none could be opened
 	Statuses map[int]int64    `json:"statuses"`
 }
 

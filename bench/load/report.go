@@ -86,7 +86,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 		fmt.Fprintf(t, "  %s\t%d\n", code, r.Counts.Refused[code])
 	}
 	fmt.Fprintf(t, "no answer\t%d\n", r.Counts.Errors)
-	if r.Mode == Open {
+	if r.Mode == Open || r.Counts.Unsent > 0 {
 		fmt.Fprintf(t, "not sent\t%d\n", r.Counts.Unsent)
 	}
 	fmt.Fprintf(t, "\nlatency, ms\tp50\tp90\tp99\tp99.9\tmax\n")

@@ -92,12 +92,14 @@ func (r *run) backlog() int {
 	return int(min(max(r.plan.Rate*patience.Seconds(), 1024), most))
 }
 
-// serveDue sends what is due, one at a time.
+// serveDue sends what is due, one at a time. What is still due when even the
+// time for answers is over is not sent any more.
 func (r *run) serveDue(ctx context.Context, c *connection, rec *recorder, due <-chan time.Duration) {
 	defer c.close()
+	over := r.plan.Duration + r.plan.AnswerTimeout
 	for at := range due {
 		now := time.Since(r.began)
-		if ctx.Err() != nil || r.plan.GiveUp > 0 && now-at > r.plan.GiveUp {
+		if ctx.Err() != nil || now > over || r.plan.GiveUp > 0 && now-at > r.plan.GiveUp {
 			rec.unsent(at, r.plan.Warmup)
 			continue
 		}
@@ -119,10 +121,14 @@ func (r *run) repeat(ctx context.Context, c *connection, rec *recorder) {
 
 func (r *run) exchange(ctx context.Context, c *connection, rec *recorder, due, sent time.Duration) {
 	e := exchange{due: due, sent: sent, batch: r.plan.PerRequest > 1}
-	if err := c.exchange(ctx, r.users); err == nil {
+	err := c.exchange(ctx, r.users)
+	switch err {
+	case nil:
 		e.answer = &c.answer
-	} else {
+	case errNotSent:
+		rec.unsent(due, r.plan.Warmup)
 		pause(ctx, redialPause)
+		return
 	}
 	e.done = time.Since(r.began)
 	rec.record(&e, r.plan.Warmup)

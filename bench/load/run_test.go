@@ -177,6 +177,39 @@ func TestWhatCannotBeSentIsCountedAsUnsent(t *testing.T) {
 	}
 }
 
+// A server that goes away: what it may have seen is an error, what it cannot
+// have seen was not sent.
+func TestAServerThatIsGoneGetsNothing(t *testing.T) {
+	var server *httptest.Server
+	s := &shop{users: map[string]int{}, reply: func(n int, w http.ResponseWriter) {
+		if n == 50 {
+			server.Listener.Close()
+			panic(http.ErrAbortHandler)
+		}
+		sold(w)
+	}}
+	server = httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	c := mustRun(t, Plan{Server: server.URL, Sale: "sale", Mode: Closed, Duration: time.Minute, Requests: 60, Connections: 1, Names: Random}).All
+	if c.Accepted != 49 || c.Errors != 1 || c.Unsent != 10 || c.Requests != 50 {
+		t.Errorf("counted %+v, want 49 accepted, 1 error, 10 not sent", c)
+	}
+}
+
+// When the time for answers is over, the rest of a backlog is dropped.
+func TestABacklogEndsWithTheTimeForAnswers(t *testing.T) {
+	s, p := open(t, func(_ int, w http.ResponseWriter) {
+		<-time.After(20 * time.Millisecond)
+		sold(w)
+	})
+	p.Mode, p.Rate, p.Connections, p.Requests = Open, 10_000, 1, 0
+	p.Duration, p.AnswerTimeout = 100*time.Millisecond, 100*time.Millisecond
+	c := mustRun(t, p).All
+	if asked, _ := s.saw(); c.Unsent == 0 || c.Errors != 0 || int(c.Requests) != asked {
+		t.Errorf("counted %+v, the server saw %d; want the backlog as not sent, and no error", c, asked)
+	}
+}
+
 func TestCancellingEndsARunThatGetsNoAnswers(t *testing.T) {
 	release := make(chan struct{})
 	arrived := make(chan struct{}, 1)
@@ -188,6 +221,7 @@ func TestCancellingEndsARunThatGetsNoAnswers(t *testing.T) {
 		<-release
 	})
 	t.Cleanup(func() { close(release) }) // before the server is closed, which waits
+	p.Duration = MaxDuration             // if cancelling did not end it, nothing would
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-arrived

@@ -71,11 +71,11 @@ func readConfigFile(r io.Reader) (configFile, error) {
 		if _, twice := file[name]; twice {
 			return nil, fmt.Errorf("%q is there twice", key)
 		}
-		switch value.(type) {
+		switch v := value.(type) {
 		case nil, map[string]any:
 			return nil, fmt.Errorf("%q: must be a string, a number, true, false, or a list", key)
 		case json.Number:
-			value = value.(json.Number).String()
+			value = v.String()
 		}
 		file[name] = value
 	}

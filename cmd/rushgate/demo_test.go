@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,4 +109,65 @@ func paste(t *testing.T, line, want string) string {
 	_ = cmd.Process.Kill() // it may have ended already
 	_ = cmd.Wait()
 	return out.String()
+}
+
+// Ctrl-C in the middle of the crowd ends the demo well and removes its folder.
+func TestDemoInterrupted(t *testing.T) {
+	cmd := exec.Command(program, "demo", "--people", "10000000", "--listen", "127.0.0.1:0")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var folder string
+	for in := bufio.NewScanner(stdout); in.Scan(); {
+		line := strings.TrimSpace(in.Text())
+		if strings.HasPrefix(line, "ledger") {
+			folder = filepath.Dir(strings.Fields(line)[1])
+		}
+		if strings.Contains(line, "people have their answer") { // the crowd is inside
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, stdout)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the demo ended with %v", err)
+	}
+	if _, err := os.Stat(folder); err == nil || folder == "" {
+		t.Errorf("the folder %q is still there", folder)
+	}
+}
+
+// On a terminal the bars are drawn over themselves; elsewhere lines follow
+// each other.
+func TestScreen(t *testing.T) {
+	p := progress{arrived: 12_345, people: 20_000, sold: 100, stock: 100}
+	var out bytes.Buffer
+	end := (&screen{w: &out, moves: true, colour: true}).follow(func() progress { return p })
+	end()
+	for _, want := range []string{"\x1b[2A", "12,345 of 20,000", "\x1b[32m", "\x1b[?25h"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the terminal shows no %q: %q", want, out.String())
+		}
+	}
+	out.Reset()
+	end = newScreen(&out).follow(func() progress { return p })
+	end()
+	if got, want := out.String(), "  12,345 of 20,000 people have their answer, 100 of 100 phones are sold\n"; got != want {
+		t.Errorf("without a terminal: %q, want %q", got, want)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", -100: "-100"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %s", n, got)
+		}
+	}
 }

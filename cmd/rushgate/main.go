@@ -22,6 +22,7 @@ type commands struct {
 	Sale    saleCmd    `cmd:"" help:"Create and operate sales on a server."`
 	Audit   auditCmd   `cmd:"" help:"Check that a sale sold exactly what there is, once per person."`
 	Check   checkCmd   `cmd:"" help:"Say what is wrong with a configuration before a server finds out."`
+	Bench   benchCmd   `cmd:"" help:"Let a crowd in on a running server, and measure."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

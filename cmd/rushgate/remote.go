@@ -21,16 +21,23 @@ type remote struct {
 
 // operator returns a client that may operate sales.
 func (r *remote) operator() (*client.Client, error) {
-	token := r.AdminToken
-	if token == "" {
-		var err error
-		if token, err = app.ReadAdminToken(r.Data); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no admin token in %s: name the server's folder with --data, or give --admin-token", r.Data)
-		} else if err != nil {
-			return nil, err
-		}
+	token, err := r.token()
+	if err != nil {
+		return nil, err
 	}
 	return r.client(client.WithToken(token))
+}
+
+// token returns the admin token that was given, or the one in the data folder.
+func (r *remote) token() (string, error) {
+	if r.AdminToken != "" {
+		return r.AdminToken, nil
+	}
+	token, err := app.ReadAdminToken(r.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no admin token in %s: name the server's folder with --data, or give --admin-token", r.Data)
+	}
+	return token, err
 }
 
 // visitor returns a client that may look at what is public.

@@ -36,6 +36,9 @@ func (c *serveCmd) Run(ctx context.Context, w world) error {
 	}
 	app.TuneMemory()
 	program, err := app.Open(ctx, c.Server, log)
+	if ctx.Err() != nil && program == nil {
+		return nil // told to stop while it started: nothing was accepted
+	}
 	if err != nil {
 		return err
 	}

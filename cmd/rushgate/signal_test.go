@@ -49,8 +49,9 @@ func burst(t *testing.T, s *binary.Server, n int64, then func()) []string {
 	return ids
 }
 
-// What was accepted is finished, what was acknowledged is there, and the
-// process ends well: an upgrade in the middle of a sale costs nobody anything.
+// What was acknowledged is there, what was accepted was finished and answered
+// (nobody has a claim that they were not told of), and the process ends well:
+// an upgrade in the middle of a sale costs nobody anything.
 func TestSIGTERMInABurstLosesNothing(t *testing.T) {
 	data := t.TempDir()
 	s := serve(t, data)
@@ -73,6 +74,14 @@ func TestSIGTERMInABurstLosesNothing(t *testing.T) {
 		if claim, err := c.GetClaim(t.Context(), id); err != nil || claim.State != "held" {
 			t.Errorf("claim %s: %+v, %v", id, claim, err)
 		}
+	}
+	operator, err := client.New(again.URL, client.WithToken(adminToken(t, data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operator.Close()
+	if stock, _, err := operator.Stock(t.Context(), "phones"); err != nil || stock[0].Held != int64(len(ids)) {
+		t.Errorf("%d claims were acknowledged, and the stock is %+v, %v", len(ids), stock, err)
 	}
 	succeeds(t, "audit", "phones", "--data", data)
 	if strings.Contains(s.Log(), "ERROR") {

@@ -20,7 +20,7 @@ const workers = 12
 func (j *journal) burst(t *testing.T, s *binary.Server) {
 	t.Helper()
 	j.bursts++
-	b := &burst{journal: j, t: t, client: newClient(t, s), die: s.Kill, after: 1 + j.random.Int64N(400)}
+	b := &burst{journal: j, t: t, client: newClient(t, s), url: s.URL, die: s.Kill, after: 1 + j.random.Int64N(400)}
 	defer b.client.Close()
 	j.fresh = nil
 	var wg sync.WaitGroup
@@ -41,6 +41,7 @@ type burst struct {
 	*journal
 	t       *testing.T
 	client  *client.Client
+	url     string
 	die     func()
 	after   int64
 	answers atomic.Int64
@@ -51,6 +52,8 @@ func (b *burst) act(ctx context.Context, r *rand.Rand) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	switch n := r.IntN(100); {
+	case n < 15:
+		return b.plain(ctx, item(r))
 	case n < 40:
 		return b.claim(ctx, mainSale, client.Ask{User: b.user(), Item: item(r), Key: fmt.Sprintf("key-%d", r.Uint64())})
 	case n < 50:

@@ -2,20 +2,15 @@ package crashtest
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"rushgate/client"
 	"rushgate/internal/binary"
-)
-
-var (
-	kills = flag.Int("crash.kills", 6, "how often the server is killed")
-	seed  = flag.Uint64("crash.seed", 0, "seed of the choices; 0: a new one")
 )
 
 var program string
@@ -24,7 +19,6 @@ func TestMain(m *testing.M) {
 	if hook := os.Getenv(childMode); hook != "" {
 		os.Exit(childMain(hook))
 	}
-	flag.Parse()
 	os.Exit(runTests(m))
 }
 
@@ -52,23 +46,22 @@ const (
 	perKill   = 700     // units of the main sale for each kill: they must not run out before the end
 )
 
-// TestKilledAgainAndAgain is the promise of the whole program: what a buyer was
+// TestCrashAgainAndAgain is the promise of the whole program: what a buyer was
 // told is true after any crash, and at the end exactly the stock is sold.
-func TestKilledAgainAndAgain(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
-	t.Logf("%d kills, -crash.seed=%d", *kills, *seed)
+func TestCrashAgainAndAgain(t *testing.T) {
+	kills := int(setting(t, "RUSHGATE_KILLS", 6))
+	seed := setting(t, "RUSHGATE_CRASH_SEED", rand.Uint64())
+	t.Logf("%d kills, RUSHGATE_CRASH_SEED=%d", kills, seed)
 	data := t.TempDir()
-	j := newJournal(rand.New(rand.NewPCG(*seed, 1)), int64(*kills+1)*perKill)
+	j := newJournal(rand.New(rand.NewPCG(seed, 1)), int64(kills+1)*perKill)
 	j.createSales(t, data)
-	for round := range *kills {
+	for round := range kills {
 		s := start(t, data, j.random.IntN(8) == 0)
 		if s == nil {
 			continue // killed while it started
 		}
 		checkAfterRestart(t, s, j)
-		checkFromOutside(t, data, j, round%10 == 9 || *kills < 20)
+		checkFromOutside(t, data, j, round%10 == 9 || kills < 20)
 		if t.Failed() {
 			t.Fatalf("after %d kills; the server's log: %s", round, s.Log())
 		}
@@ -85,11 +78,25 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	s.Kill()
 	checkOffline(t, data)
 	t.Logf("%d kills, %d of them in a burst; %d claims acknowledged, %d answers lost, %d of those had been recorded",
-		*kills, j.bursts, len(j.claims), j.lost, j.recovered)
+		kills, j.bursts, len(j.claims), j.lost, j.recovered)
 }
 
 func serve(data string) (*binary.Server, error) {
 	return binary.Serve(program, "--data", data, "--admin-token", token)
+}
+
+// setting reads a number from the environment.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text, ok := os.LookupEnv(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // start starts the server, or kills it before it serves when it is unlucky.

@@ -20,7 +20,10 @@ type journal struct {
 	claims map[string]*known // by id
 	open   []*question       // answers that got lost in the last burst
 	fresh  []*known          // touched in the last burst
-	lost   int
+
+	openPlain []client.Ask // lost answers to claims without a key
+
+	lost int
 	// recovered counts lost answers whose claim turned out to be recorded.
 	recovered int
 	users     int

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"testing"
+	"time"
 
 	"rushgate"
 )
@@ -64,13 +66,32 @@ func benchRecord(b *testing.B, f Factory, size int, random bool) {
 		c.record(b, c.next(1000))
 	}
 	b.ResetTimer()
+	var used, longest time.Duration
 	for range b.N {
 		b.StopTimer()
 		batch := c.next(size)
+		used -= cpu(b)
 		b.StartTimer()
+		began := time.Now()
 		c.record(b, batch)
+		longest = max(longest, time.Since(began))
+		b.StopTimer()
+		used += cpu(b)
+		b.StartTimer()
 	}
 	b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "claims/s")
+	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N*size), "cpu-ns/claim")
+	b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
+}
+
+// cpu is the time that the process has spent on processors: on a shared
+// machine it is a steadier measure than the time on the wall.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // benchSnapshot reads a sale of a million claims, as a gate does after a restart.

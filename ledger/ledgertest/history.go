@@ -19,11 +19,14 @@ var histories = []test{
 			h := &history{desk: openOn(rt, t, f.New(t), nil), rt: rt, model: newModel(), now: start}
 			defer h.end()
 			rt.Repeat(map[string]func(*rapid.T){
-				"record": h.recordAny,
-				"fence":  h.fence,
-				"reopen": func(*rapid.T) { h.reopen() },
-				"":       func(*rapid.T) { h.model.agrees(h.desk, h.now) },
+				"record":       h.recordAny,
+				"record more":  h.recordAny,
+				"record again": h.recordAny,
+				"fence":        h.fence,
+				"look":         func(*rapid.T) { h.model.agrees(h.desk, h.now) },
+				"reopen":       func(*rapid.T) { h.reopen(); h.model.agrees(h.desk, h.now) },
 			})
+			h.model.agrees(h.desk, h.now)
 		})
 	}},
 }
@@ -37,7 +40,7 @@ type history struct {
 }
 
 func (h *history) recordAny(rt *rapid.T) {
-	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "ms")) * time.Millisecond)
+	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "seconds")) * time.Second)
 	b := h.batch(h.now)
 	plan := h.model // as the steps before leave it, so that most batches are good
 	for range rapid.IntRange(1, 3).Draw(rt, "steps") {
@@ -89,7 +92,7 @@ func (h *history) anySale(rt *rapid.T, m *model) string {
 func (h *history) step(rt *rapid.T, m *model) rushgate.Step {
 	kind := rapid.IntRange(0, 9).Draw(rt, "kind")
 	if len(m.sales) == 0 || kind == 9 && len(m.sales) < 3 {
-		s := sale(fmt.Sprint("sale-", len(m.sales)), rapid.Int64Range(0, 3).Draw(rt, "limit"), item("a", 3), item("b", 6))
+		s := sale(fmt.Sprint("sale-", len(m.sales)), rapid.Int64Range(0, 4).Draw(rt, "limit"), item("a", 6), item("b", 20))
 		return &rushgate.Put{Sale: s, Kind: rushgate.SaleCreated}
 	}
 	id := h.anySale(rt, m)
@@ -110,7 +113,10 @@ func (h *history) step(rt *rapid.T, m *model) rushgate.Step {
 }
 
 func (h *history) anyItem(rt *rapid.T) string {
-	return rapid.SampledFrom([]string{"a", "b", "a", "b", "a", "b", "c"}).Draw(rt, "item")
+	if rapid.IntRange(0, 49).Draw(rt, "no item") == 0 {
+		return "c"
+	}
+	return rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "item")
 }
 
 func (h *history) anyGrant(rt *rapid.T, m *model, id string) *rushgate.Grant {
@@ -118,7 +124,7 @@ func (h *history) anyGrant(rt *rapid.T, m *model, id string) *rushgate.Grant {
 	if s := m.sale(id); s != nil {
 		g.Epoch, g.PerUser = s.Epoch, s.PerUser
 	}
-	if rapid.IntRange(0, 9).Draw(rt, "old epoch") == 0 {
+	if rapid.IntRange(0, 29).Draw(rt, "old epoch") == 0 {
 		g.Epoch--
 	}
 	for range rapid.IntRange(1, 4).Draw(rt, "claims") {
@@ -131,20 +137,20 @@ func (h *history) anyGrant(rt *rapid.T, m *model, id string) *rushgate.Grant {
 func (h *history) anyClaim(rt *rapid.T, m *model, g *rushgate.Grant) rushgate.Claim {
 	h.ids++
 	c := rushgate.Claim{ID: h.ids, Sale: g.Sale, Item: h.anyItem(rt), Quantity: rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(rt, "units"),
-		User: rapid.SampledFrom([]string{"ann", "bob", "李雷", `q"\`, "eve", "fay"}).Draw(rt, "user"), Slot: rushgate.NoSlot,
-		State: rushgate.Held, CreatedAt: h.now, ExpiresAt: h.now.Add(time.Duration(rapid.IntRange(1, 9000).Draw(rt, "hold")) * time.Millisecond)}
+		User: rapid.SampledFrom([]string{"ann", "bob", "李雷", `q"\`, "eve", "fay", "gus", "hal", "ivy", "joe"}).Draw(rt, "user"), Slot: rushgate.NoSlot,
+		State: rushgate.Held, CreatedAt: h.now, ExpiresAt: h.now.Add(time.Duration(rapid.IntRange(1, 15).Draw(rt, "hold")) * time.Second)}
 	if rapid.IntRange(0, 3).Draw(rt, "at once") == 0 {
 		c.State, c.ExpiresAt, c.EndedAt = rushgate.Confirmed, time.Time{}, h.now
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "keyed") == 0 {
-		c.Key = fmt.Sprint("key-", rapid.IntRange(0, 30).Draw(rt, "key"))
+		c.Key = fmt.Sprint("key-", rapid.IntRange(0, 300).Draw(rt, "key"))
 	}
-	if rapid.IntRange(0, 19).Draw(rt, "same id") == 0 && len(m.claims) > 0 {
+	if rapid.IntRange(0, 49).Draw(rt, "same id") == 0 && len(m.claims) > 0 {
 		c.ID = h.anyID(rt)
 	}
 	if g.PerUser > 0 {
 		c.Slot = lowestSlot(m, g, c.User)
-		if rapid.IntRange(0, 9).Draw(rt, "any slot") == 0 {
+		if rapid.IntRange(0, 29).Draw(rt, "any slot") == 0 {
 			c.Slot = int32(rapid.IntRange(0, 3).Draw(rt, "slot"))
 		}
 	}
@@ -172,13 +178,18 @@ func lowestSlot(m *model, g *rushgate.Grant, user string) int32 {
 
 // anyID is an id that was given out, or one that was not.
 func (h *history) anyID(rt *rapid.T) rushgate.ID {
-	return h.ids - rushgate.ID(rapid.IntRange(0, 20).Draw(rt, "back"))
+	return h.ids - rushgate.ID(rapid.IntRange(0, 12).Draw(rt, "back"))
 }
 
 func (h *history) anyMove(rt *rapid.T, m *model, id string) *rushgate.Move {
 	mv := &rushgate.Move{Sale: id, To: rapid.SampledFrom([]rushgate.State{rushgate.Confirmed, rushgate.Released, rushgate.ExpiredState}).Draw(rt, "to")}
-	for range rapid.IntRange(1, 6).Draw(rt, "ids") {
-		mv.IDs = append(mv.IDs, h.anyID(rt))
+	held := m.heldBy(id)
+	for range rapid.IntRange(1, 4).Draw(rt, "ids") {
+		if len(held) > 0 && rapid.IntRange(0, 3).Draw(rt, "any") > 0 {
+			mv.IDs = append(mv.IDs, rapid.SampledFrom(held).Draw(rt, "held"))
+		} else {
+			mv.IDs = append(mv.IDs, h.anyID(rt))
+		}
 	}
 	return mv
 }

@@ -16,6 +16,7 @@ type model struct {
 	stock  map[string][]rushgate.Stock
 	claims map[rushgate.ID]rushgate.Claim
 	events map[string][]rushgate.Event
+	last   int64 // the highest id of a batch
 }
 
 func newModel() *model {
@@ -24,6 +25,7 @@ func newModel() *model {
 
 func (m *model) clone() *model {
 	c := newModel()
+	c.last = m.last
 	for _, s := range m.sales {
 		s.Items = slices.Clone(s.Items)
 		c.sales = append(c.sales, s)
@@ -56,6 +58,7 @@ func (m *model) apply(b *rushgate.Batch) (*model, []rushgate.Barrier) {
 			return m, broken
 		}
 	}
+	next.last = max(next.last, b.ID)
 	return next, nil
 }
 
@@ -199,7 +202,7 @@ func (m *model) restock(at time.Time, r *rushgate.Restock) []rushgate.Barrier {
 
 // everything is what a ledger of this state must answer.
 func (m *model) everything() everything {
-	e := everything{Sales: slices.Clone(m.sales), Stock: map[string][]rushgate.Stock{},
+	e := everything{LastID: rushgate.ID(m.last), Sales: slices.Clone(m.sales), Stock: map[string][]rushgate.Stock{},
 		Claims: map[string][]rushgate.Claim{}, Events: map[string][]rushgate.Event{}}
 	for _, s := range m.sales {
 		e.Stock[s.ID], e.Events[s.ID] = m.stock[s.ID], m.events[s.ID]
@@ -213,6 +216,18 @@ func (m *model) everything() everything {
 		byID(list)
 	}
 	return e
+}
+
+// heldBy lists the held claims of a sale.
+func (m *model) heldBy(sale string) []rushgate.ID {
+	var list []rushgate.ID
+	for id, c := range m.claims {
+		if c.Sale == sale && c.State == rushgate.Held {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // expired is what Expired must answer.

@@ -54,8 +54,8 @@ var pitfalls = []test{
 		d.record(start, grant(s, c))
 		d.record(later(1), move(rushgate.Released, c))
 		d.reopen()
-		if last := must[rushgate.ID](t)(d.LastID(t.Context())); last != c.ID {
-			t.Fatalf("the last id is %d, want %d, though its claim has ended", last, c.ID)
+		if last := must[rushgate.ID](t)(d.LastID(t.Context())); last < c.ID {
+			t.Fatalf("the last id is %d, want at least %d, though its claim has ended", last, c.ID)
 		}
 		again := d.claim(s, "a", "bob")
 		again.ID = c.ID

@@ -153,6 +153,45 @@ func TestAFullDisk(t *testing.T) {
 	k.check(opened(t, dir))
 }
 
+// TestDamageFoundWhileRunning overwrites the rows of a database whose schema is
+// whole, so that it opens: the first read that meets the damage must say so.
+func TestDamageFoundWhileRunning(t *testing.T) {
+	dir := t.TempDir()
+	l := opened(t, dir)
+	k := newTill(t, l)
+	for range 20 {
+		if err := k.sell(100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "rushgate.db")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(b) / 2; i < len(b); i++ {
+		b[i] = 0xa5
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err = sqlite.Open(t.Context(), dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Tally(t.Context(), "s"); !errors.Is(err, sqlite.ErrCorrupt) {
+		t.Fatalf("a tally of a damaged database: %v", err)
+	}
+	k.l = l
+	if err := k.sell(100); !errors.Is(err, sqlite.ErrCorrupt) {
+		t.Fatalf("a sale on a damaged database: %v", err)
+	}
+}
+
 // TestTallySeesDamage plants what no program may leave behind, and expects the
 // auditor's figures to show it.
 func TestTallySeesDamage(t *testing.T) {

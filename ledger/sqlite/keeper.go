@@ -8,9 +8,9 @@ import (
 // The bounds of the write-ahead log, in pages of 4 KiB.
 const (
 	keepEvery    = 16     // batches between two looks at the log
-	keepFrom     = 4_000  // pages worth moving into the database
-	keepRestart  = 16_000 // pages at which the log must start over (64 MiB)
-	keepInsisted = 4_000  // pages that a log may grow before the next attempt
+	keepFrom     = 8_000  // pages worth moving into the database
+	keepRestart  = 24_000 // pages at which the log must start over (96 MiB)
+	keepInsisted = 8_000  // pages that a log may grow before the next attempt
 )
 
 // keeper moves the write-ahead log into the database beside the writer.
@@ -20,7 +20,8 @@ const (
 // more fsyncs. Beside the writer it costs nobody's time but the CPU's. A busy
 // writer, though, never lets such a move catch up, so that the log would grow
 // for ever: above a bound the keeper holds the writer back for the short rest,
-// and the next batch starts the log over.
+// and the next batch starts the log over. docs/adr/0002-sqlite-batches.md has
+// the figures.
 type keeper struct {
 	l      *Ledger
 	look   chan struct{}
@@ -85,6 +86,11 @@ func (k *keeper) tend(ctx context.Context) error {
 		return nil
 	}
 	k.insisted = pages
+	// What was written during the long move is moved now, what is written
+	// during this short one in the lock.
+	if _, _, err := k.checkpoint(ctx, "PASSIVE"); err != nil {
+		return err
+	}
 	k.l.mu.Lock()
 	defer k.l.mu.Unlock()
 	_, _, err = k.checkpoint(ctx, "PASSIVE")

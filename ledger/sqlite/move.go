@@ -9,9 +9,11 @@ import (
 )
 
 // The claims are found by their ids alone (NOT INDEXED leaves the primary
-// key), so that the cost of a move does not depend on how many are held.
+// key), so that the cost of a move does not depend on how many are held. OR FAIL
+// spares SQLite the journal with which it would undo half a statement: a
+// statement that fails takes the whole transaction with it here.
 const (
-	sqlMove = `UPDATE claims NOT INDEXED SET state = ?2, ended_at = ?3, slot = CASE ?2 WHEN 'confirmed' THEN slot END
+	sqlMove = `UPDATE OR FAIL claims NOT INDEXED SET state = ?2, ended_at = ?3, slot = CASE ?2 WHEN 'confirmed' THEN slot END
 		WHERE id IN (SELECT value FROM json_each(?1)) AND sale = ?4 AND state = 'held' AND expires_at `
 	sqlMoved    = ` ?3 RETURNING ` + claimColumns
 	sqlMoveLive = sqlMove + `>` + sqlMoved

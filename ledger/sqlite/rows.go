@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"rushgate"
 )
@@ -14,8 +15,9 @@ import (
 // bound once, beside them.
 //
 // A narrow row is the id in 19 digits and the user. A wide row has, between
-// the two, the slot in 5 digits and the length of the key in 3, and the key
-// (which is ASCII) before the user.
+// the two, the slot in 5 digits and the length of the key in 3 (in characters,
+// as substr counts: its scope may be in any alphabet), and the key before the
+// user.
 const (
 	sqlClaims = `INSERT INTO claims
 		(id, sale, round, item, user_id, slot, quantity, state, created_at, expires_at, ended_at)
@@ -63,7 +65,7 @@ func wideRows(run []rushgate.Claim) string {
 		buf = append(buf, '"')
 		buf = digits(buf, int64(c.ID), 19)
 		buf = digits(buf, int64(max(c.Slot, 0)), 5)
-		buf = digits(buf, int64(len(c.Key)), 3)
+		buf = digits(buf, int64(utf8.RuneCountInString(c.Key)), 3)
 		buf = appendText(buf, c.Key)
 		buf = appendText(buf, c.User)
 		buf = append(buf, '"', ',')

@@ -2,21 +2,18 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+
+	"modernc.org/sqlite"
 
 	"rushgate"
 )
 
-// doubt leaves the connections behind whose last commit has an unknown end.
-// Nothing is read or written before settle has found out. mu is held.
-func (l *Ledger) doubt() {
-	if err := l.w.close(); err != nil {
-		l.opts.Log.Warn("closing the ledger's writer after a failed commit", "error", err)
-	}
-	l.w = nil
-	l.inDoubt.Store(true)
-}
+// doubt notes that the last commit has an unknown end: nothing is read or
+// written before settle has found out. mu is held.
+func (l *Ledger) doubt() { l.inDoubt.Store(true) }
 
 // settle ends a doubt: it does what a restart would do, and makes its outcome
 // last.
@@ -29,11 +26,16 @@ func (l *Ledger) doubt() {
 // reached the disk, and the move writes them anew; and a frame that was not
 // taken for valid now can never be taken for valid later. mu is held.
 func (l *Ledger) settle(ctx context.Context) error {
-	if l.w != nil {
+	if !l.inDoubt.Load() {
 		return nil
 	}
 	l.reads.Lock()
 	defer l.reads.Unlock()
+	if l.k != nil {
+		if err := keepLog(ctx, l.k); err != nil {
+			return fmt.Errorf("keep the log of a failed commit: %w", err)
+		}
+	}
 	if err := l.disconnect(); err != nil {
 		l.opts.Log.Warn("closing the ledger after a failed commit", "error", err)
 	}
@@ -41,10 +43,29 @@ func (l *Ledger) settle(ctx context.Context) error {
 		return fmt.Errorf("open the ledger again after a failed commit: %w", err)
 	}
 	if err := l.w.emptyLog(ctx); err != nil {
-		return errors.Join(fmt.Errorf("make the ledger certain after a failed commit: %w", err), l.disconnect())
+		return fmt.Errorf("make the ledger certain after a failed commit: %w", err)
 	}
 	l.inDoubt.Store(false)
 	return nil
+}
+
+// keepLog makes a pool's only connection leave the log where it is when it is
+// the last to close. SQLite would delete the log then, and with it, perhaps,
+// a commit that a crash at that moment would have brought back.
+func keepLog(ctx context.Context, pool *sql.DB) error {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var n int64 // a connection that has never read does not know of the log
+	if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM sales`).Scan(&n); err != nil {
+		return err
+	}
+	return conn.Raw(func(c any) error {
+		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
 }
 
 // emptyLog moves the whole log into the database and truncates it.

@@ -7,7 +7,7 @@ import (
 	"rushgate"
 )
 
-// Tally implements [rushgate.Ledger]. It needs 16 bytes of memory for each
+// Tally implements [rushgate.Ledger]. It needs 10 bytes of memory for each
 // claim of the sale.
 func (l *Ledger) Tally(ctx context.Context, sale string) (*rushgate.Tally, error) {
 	t := &rushgate.Tally{OverLimit: map[string]int64{}, Claims: map[rushgate.State]int64{}, Events: map[rushgate.EventKind]int64{}}
