@@ -25,9 +25,12 @@ type Options struct {
 	// Readers bounds the connections that read. Default 4.
 	Readers int
 
-	// CacheMiB is the page cache of the writing connection. Random users touch
-	// a random page of the unique index each; pages that are not cached are
-	// read back from the file. Default 64.
+	// CacheMiB is the page cache of the writing connection. More is not
+	// faster: what it does not hold the system's own cache does, and SQLite
+	// walks through all of it at a commit that has balanced a B-tree (the swap
+	// of two pages passes through a page number at 1 GiB, and whatever lies
+	// beyond the end is looked for). With 64 a claim cost a seventh more CPU
+	// at a million rows than with 8. Default 8.
 	CacheMiB int
 
 	// Log receives what goes wrong beside the calls: a checkpoint that fails.
@@ -50,7 +53,7 @@ func (o *Options) defaults() error {
 		o.Readers = 4
 	}
 	if o.CacheMiB == 0 {
-		o.CacheMiB = 64
+		o.CacheMiB = 8
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
