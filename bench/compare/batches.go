@@ -34,6 +34,13 @@ func (b *bench) batches(ctx context.Context) error {
 
 const sysBare = "bare ledger"
 
+// The rows of the bare ledger are those that the server writes: ids of the
+// same length and distance, and a hold.
+const (
+	firstID = rushgate.ID(378_712_180_654_000_000)
+	hold    = 15 * time.Minute
+)
+
 // bareLedger records batches one after the other and counts only the time
 // within Record.
 func (b *bench) bareLedger(ctx context.Context, round int) error {
@@ -96,7 +103,7 @@ type crowd struct {
 }
 
 func (c *crowd) openSale(ctx context.Context) error {
-	c.sale = &rushgate.Sale{ID: saleID, Name: "Bench", PerUser: 1, Ack: rushgate.Recorded, Epoch: 1,
+	c.sale = &rushgate.Sale{ID: saleID, Name: "Bench", PerUser: 1, Hold: hold, Ack: rushgate.Recorded, Epoch: 1,
 		Items: []rushgate.Item{{ID: itemID, Stock: manyUnits}}, CreatedAt: time.Now().Truncate(time.Millisecond)}
 	return c.write(ctx, &rushgate.Put{Sale: c.sale, Kind: rushgate.SaleCreated})
 }
@@ -112,8 +119,8 @@ func (c *crowd) record(ctx context.Context, n int) (time.Duration, error) {
 	claims := make([]rushgate.Claim, n)
 	for i := range claims {
 		c.made++
-		claims[i] = rushgate.Claim{ID: rushgate.ID(c.made), Sale: saleID, Item: itemID, Quantity: 1,
-			User: load.Name(c.names, c.seed, uint64(c.made)), State: rushgate.Confirmed, CreatedAt: now, EndedAt: now}
+		claims[i] = rushgate.Claim{ID: firstID + 64*rushgate.ID(c.made), Sale: saleID, Item: itemID, Quantity: 1,
+			User: load.Name(c.names, c.seed, uint64(c.made)), State: rushgate.Held, CreatedAt: now, ExpiresAt: now.Add(hold)}
 	}
 	began := time.Now()
 	err := c.write(ctx, &rushgate.Grant{Sale: saleID, Epoch: c.sale.Epoch, PerUser: c.sale.PerUser, Claims: claims})

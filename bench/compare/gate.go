@@ -27,19 +27,23 @@ func (b *bench) memory(ctx context.Context) error {
 	if err := g.Load(ctx, snap); err != nil {
 		return err
 	}
-	asks, out := make([]rushgate.Ask, 1000), make([]rushgate.Decision, 1000)
+	asks, out, claims := make([]rushgate.Ask, 1000), make([]rushgate.Decision, 1000), make([]rushgate.Claim, 1000)
 	began := time.Now()
 	for done := 0; done < b.users; done += len(asks) {
 		for i := range asks {
 			n := done + i + 1
 			asks[i] = rushgate.Ask{ID: rushgate.ID(n), Sale: saleID, Item: itemID, Quantity: 1,
 				User: load.Name(load.Random, seed, uint64(n))}
+			claims[i] = rushgate.Claim{ID: asks[i].ID, Sale: saleID}
 		}
 		if err := g.Claim(ctx, time.Now(), asks, out); err != nil {
 			return err
 		}
 		if code := out[len(out)-1].Code; code != rushgate.Granted {
 			return fmt.Errorf("user %d: %s", done+len(asks), code)
+		}
+		if err := g.Settle(ctx, claims); err != nil {
+			return err
 		}
 	}
 	took := time.Since(began)

@@ -22,7 +22,7 @@ const (
 )
 
 // rushgate starts the server as a user would, with the flags of the scenario,
-// and makes a sale: one unit for each user, confirmed at once.
+// and makes a sale as shops make it: one unit for each user, held for 15 minutes.
 func (s *server) rushgate(ctx context.Context, b *bench, stock int64, flags []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *server) rushgate(ctx context.Context, b *bench, stock int64, flags []st
 	if err := c.until(func() bool { return s.call(ctx, http.MethodGet, "/readyz", nil) == nil }); err != nil {
 		return err
 	}
-	return s.call(ctx, http.MethodPost, "/v1/sales", map[string]any{"id": saleID, "name": "Bench", "per_user": 1, "hold": "0",
+	return s.call(ctx, http.MethodPost, "/v1/sales", map[string]any{"id": saleID, "name": "Bench", "per_user": 1, "hold": "15m",
 		"items": []map[string]any{{"id": itemID, "name": "Black 128 GB", "stock": stock}}})
 }
 

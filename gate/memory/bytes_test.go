@@ -37,7 +37,7 @@ func BenchmarkMemoryPerUser(b *testing.B) {
 	}
 }
 
-// bytesPerUser has users claim one unit each in batches, as a stampede does, and
+// bytesPerUser has users claim one unit each in batches that are settled, and
 // returns what the heap grew by, garbage collected, for each of them.
 func bytesPerUser(tb testing.TB, users int, limit int64, keyed bool) float64 {
 	tb.Helper()
@@ -51,17 +51,21 @@ func bytesPerUser(tb testing.TB, users int, limit int64, keyed bool) float64 {
 	if err := g.Load(tb.Context(), snap); err != nil {
 		tb.Fatal(err)
 	}
-	asks, out := make([]rushgate.Ask, 1000), make([]rushgate.Decision, 1000)
+	asks, out, claims := make([]rushgate.Ask, 1000), make([]rushgate.Decision, 1000), make([]rushgate.Claim, 1000)
 	for done := 0; done < users; done += len(asks) {
 		for i := range asks {
 			n := done + i
 			asks[i] = rushgate.Ask{ID: rushgate.ID(n + 1), Sale: "sale", Item: "a", User: fmt.Sprint("user-", n), Quantity: 1}
+			claims[i] = rushgate.Claim{ID: asks[i].ID, Sale: "sale"}
 			if keyed {
 				asks[i].Key = asks[i].User
 			}
 		}
 		if err := g.Claim(tb.Context(), time.Time{}, asks, out); err != nil || out[len(out)-1].Code != rushgate.Granted {
 			tb.Fatalf("%v, %+v", err, out[len(out)-1])
+		}
+		if err := g.Settle(tb.Context(), claims); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	grown := heap() - before

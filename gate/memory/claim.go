@@ -51,7 +51,8 @@ func (s *sale) claim(standing rushgate.Code, a *rushgate.Ask) rushgate.Decision 
 		}
 	}
 	user := s.who(a.User)
-	if slot, ok := s.holders.find(user, a.ID); ok {
+	has := s.holders.has(user)
+	if slot, ok := s.holders.again(user, has, a.ID); ok {
 		return rushgate.Decision{Code: rushgate.Granted, Slot: slot}
 	}
 	if a.Key != "" && s.keys[key] == a.ID {
@@ -61,7 +62,7 @@ func (s *sale) claim(standing rushgate.Code, a *rushgate.Ask) rushgate.Decision 
 	if n < 0 {
 		return refusal(rushgate.Decision{Code: rushgate.NotFound})
 	}
-	it, has := &s.items[n], s.holders.has(user)
+	it := &s.items[n]
 	code := rushgate.Decide(standing, s.rules.Load().PerUser, has.units, it.free.Load(), a.Quantity)
 	switch {
 	case code == rushgate.LimitReached:
@@ -75,7 +76,9 @@ func (s *sale) claim(standing rushgate.Code, a *rushgate.Ask) rushgate.Decision 
 	if a.Key != "" {
 		s.keys[key] = a.ID
 	}
-	slot := s.holders.add(user, has, holding{id: a.ID, quantity: int32(a.Quantity), item: uint16(n)})
+	h := holding{id: a.ID, quantity: int32(a.Quantity), item: uint16(n)}
+	s.unsettled[a.ID] = h
+	slot := s.holders.add(user, has, h)
 	return rushgate.Decision{Code: rushgate.Granted, Slot: slot}
 }
 

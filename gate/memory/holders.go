@@ -27,7 +27,6 @@ type holding struct {
 	id       rushgate.ID
 	quantity int32  // ≤ rushgate.MaxQuantity
 	item     uint16 // place in sale.items, < rushgate.MaxItems
-	settled  bool
 }
 
 // possession is what a user has: units, claims, and which slots to look at.
@@ -45,8 +44,9 @@ type holders interface {
 	has(user mark) possession
 	ids(user mark, has possession) []rushgate.ID
 
-	// find returns the slot of a user's claim.
-	find(user mark, id rushgate.ID) (slot int32, ok bool)
+	// again returns the slot of a claim if its user has it already. has is
+	// what the user has.
+	again(user mark, has possession, id rushgate.ID) (slot int32, ok bool)
 
 	// add remembers a claim that is not there yet, in the lowest free slot,
 	// and returns that. has is what the user has.
@@ -54,9 +54,6 @@ type holders interface {
 
 	// put is add for a slot that is given; false says that it is taken.
 	put(user mark, slot int32, h holding) bool
-
-	// settle marks a claim; ok says that it was there and not marked.
-	settle(user mark, id rushgate.ID) (h holding, ok bool)
 
 	// remove forgets a claim; ok says that it was there.
 	remove(user mark, id rushgate.ID) (h holding, ok bool)
@@ -87,8 +84,10 @@ func (p *people) knows(user mark) bool {
 }
 
 func (p *people) has(user mark) possession {
-	if has, ok := p.many[user]; ok {
-		return has
+	if len(p.many) > 0 {
+		if has, ok := p.many[user]; ok {
+			return has
+		}
 	}
 	if h, ok := p.held[user]; ok {
 		return possession{units: int64(h.quantity), claims: 1, low: 1, top: 1}
@@ -107,6 +106,14 @@ func (p *people) ids(user mark, has possession) []rushgate.ID {
 	return ids
 }
 
+func (p *people) again(user mark, has possession, id rushgate.ID) (int32, bool) {
+	if has.claims == 0 { // nearly everybody: one look at the big map less
+		return 0, false
+	}
+	return p.find(user, id)
+}
+
+// find returns the slot of a user's claim.
 func (p *people) find(user mark, id rushgate.ID) (int32, bool) {
 	if h, ok := p.held[user]; ok && h.id == id {
 		return 0, true
@@ -163,23 +170,9 @@ func (p *people) fill(user mark, has possession, slot int32, h holding) {
 func (p *people) keep(user mark, has possession) {
 	if has.top > 1 {
 		p.many[user] = has
-	} else {
+	} else if len(p.many) > 0 {
 		delete(p.many, user)
 	}
-}
-
-func (p *people) settle(user mark, id rushgate.ID) (holding, bool) {
-	slot, ok := p.find(user, id)
-	if !ok {
-		return holding{}, false
-	}
-	h := p.held[user.slot(slot)]
-	if h.settled {
-		return h, false
-	}
-	h.settled = true
-	p.held[user.slot(slot)] = h
-	return h, true
 }
 
 func (p *people) remove(user mark, id rushgate.ID) (holding, bool) {
@@ -212,7 +205,7 @@ func (p pile) has(mark) possession                       { return possession{} }
 func (p pile) ids(mark, possession) []rushgate.ID        { return nil }
 func (p pile) add(_ mark, _ possession, h holding) int32 { p[h.id] = h; return rushgate.NoSlot }
 
-func (p pile) find(_ mark, id rushgate.ID) (int32, bool) {
+func (p pile) again(_ mark, _ possession, id rushgate.ID) (int32, bool) {
 	_, ok := p[id]
 	return rushgate.NoSlot, ok
 }
@@ -223,16 +216,6 @@ func (p pile) put(_ mark, _ int32, h holding) bool {
 	}
 	p[h.id] = h
 	return true
-}
-
-func (p pile) settle(_ mark, id rushgate.ID) (holding, bool) {
-	h, ok := p[id]
-	if !ok || h.settled {
-		return h, false
-	}
-	h.settled = true
-	p[id] = h
-	return h, true
 }
 
 func (p pile) remove(_ mark, id rushgate.ID) (holding, bool) {

@@ -51,12 +51,13 @@ func (g *Gate) version(id string) (*sale, uint64) {
 // newSale makes a sale with its stock and room for its claims.
 func newSale(with seeds, snap rushgate.Snapshot) (*sale, error) {
 	s := &sale{
-		id:      snap.Sale.ID,
-		seeds:   with,
-		limited: snap.Sale.PerUser > 0,
-		items:   make([]item, len(snap.Stock)),
-		index:   make(map[string]int, len(snap.Stock)),
-		keys:    map[mark]rushgate.ID{},
+		id:        snap.Sale.ID,
+		seeds:     with,
+		limited:   snap.Sale.PerUser > 0,
+		items:     make([]item, len(snap.Stock)),
+		index:     make(map[string]int, len(snap.Stock)),
+		keys:      map[mark]rushgate.ID{},
+		unsettled: map[rushgate.ID]holding{},
 	}
 	s.setRules(snap.Sale)
 	if len(s.items) > rushgate.MaxItems {
@@ -135,7 +136,7 @@ func (s *sale) place(c *rushgate.Claim, slot int32, units []int64) error {
 		return fmt.Errorf("quantity %d", c.Quantity)
 	}
 	units[n] += c.Quantity
-	h := holding{id: c.ID, quantity: int32(c.Quantity), item: uint16(n), settled: true}
+	h := holding{id: c.ID, quantity: int32(c.Quantity), item: uint16(n)}
 	if !s.holders.put(s.who(c.User), slot, h) {
 		return errors.New("another claim is in its place")
 	}

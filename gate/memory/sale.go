@@ -22,6 +22,10 @@ type sale struct {
 	holders holders
 	keys    map[mark]rushgate.ID
 
+	// unsettled holds the grants that are on their way to the ledger: those of
+	// one batch, seldom more.
+	unsettled map[rushgate.ID]holding
+
 	// changes counts the changes since the sale was loaded, so that a Load can
 	// tell that it would undo one.
 	changes uint64
@@ -86,10 +90,11 @@ func (s *sale) peek(now time.Time, a *rushgate.Ask) rushgate.Code {
 }
 
 func (s *sale) settle(c *rushgate.Claim) error {
-	h, ok := s.holders.settle(s.who(c.User), c.ID)
+	h, ok := s.unsettled[c.ID]
 	if !ok {
 		return nil
 	}
+	delete(s.unsettled, c.ID)
 	return s.items[h.item].settle(int64(h.quantity))
 }
 
@@ -98,13 +103,10 @@ func (s *sale) giveBack(c *rushgate.Claim) error {
 	if !ok {
 		return nil
 	}
-	it := &s.items[h.item]
-	if !h.settled {
-		if err := it.settle(int64(h.quantity)); err != nil {
-			return err
-		}
+	if err := s.settle(c); err != nil {
+		return err
 	}
-	return it.give(int64(h.quantity))
+	return s.items[h.item].give(int64(h.quantity))
 }
 
 func (s *sale) forget(c *rushgate.Claim) error {
