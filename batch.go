@@ -19,13 +19,20 @@ type batch struct {
 	write Batch
 	run   int // write.Steps from here on belong to the current run of claims
 	moved map[ID]*Claim
+
+	spare []Claim // memory of an earlier grant, for the next one
 }
 
 func (b *batch) reset() {
+	for _, s := range b.write.Steps {
+		if g, ok := s.(*Grant); ok && cap(g.Claims) > cap(b.spare) {
+			b.spare = g.Claims[:0]
+		}
+	}
 	clear(b.tickets)
 	clear(b.write.Steps)
 	*b = batch{desk: b.desk, tickets: b.tickets[:0], asks: b.asks[:0], decisions: b.decisions[:0],
-		write: Batch{Steps: b.write.Steps[:0]}}
+		write: Batch{Steps: b.write.Steps[:0]}, spare: b.spare}
 }
 
 // decide asks the gate about all claims, in order, and lets errands do what
@@ -114,7 +121,9 @@ func (b *batch) grant(a *Ask, slot int32) Claim {
 			return c
 		}
 	}
-	b.write.Steps = append(b.write.Steps, &Grant{Sale: sale.ID, Epoch: sale.Epoch, PerUser: sale.PerUser, Claims: []Claim{c}})
+	g := &Grant{Sale: sale.ID, Epoch: sale.Epoch, PerUser: sale.PerUser, Claims: append(b.spare, c)}
+	b.spare = nil
+	b.write.Steps = append(b.write.Steps, g)
 	return c
 }
 

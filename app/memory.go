@@ -4,22 +4,44 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 )
 
 // TuneMemory sets the garbage collector of this process up for a server whose
-// heap is small beside its rate of allocation: it collects at five times the
-// live heap instead of twice, and as often as it takes once the heap nears
-// three quarters of the memory that this process may use. GOGC and GOMEMLIMIT
-// in the environment win. Only a main calls it: the setting is the process's.
+// garbage has nothing to do with the size of its heap: requests make it, and the
+// heap is what the gate remembers. GOGC and GOMEMLIMIT in the environment win.
+// Only a main calls it: the setting is the process's.
 func TuneMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(usableMemory() / 4 * 3)
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(headroomPercent(0))
+		runtime.SetFinalizer(&collection{}, (*collection).ended)
+	}
+}
+
+// collection is garbage as soon as it is made: each garbage collection finds
+// it, and calls ended.
+type collection struct{ _ [16]byte }
+
+// ended gives the next collection the head room that fits the heap as it is now.
+func (c *collection) ended() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(headroomPercent(live[0].Value.Uint64()))
+	runtime.SetFinalizer(c, (*collection).ended)
+}
+
+// headroomPercent returns the GOGC for a heap of so many live bytes. Go's 100
+// collects a small heap dozens of times a second in a stampede and lets a large
+// one double; here a small one may grow by 64 MiB, and a large one by half.
+func headroomPercent(live uint64) int {
+	const room = 64 << 20
+	return int(min(max(room*100/max(live, 1<<20), 50), 1600))
 }
 
 // usableMemory returns the bytes that this process may use: those of its
