@@ -54,14 +54,14 @@ func (b *bench) latency(ctx context.Context) error {
 // What an overload looks like. There are more connections than the queue of
 // the desk is long, as otherwise the queue could never be full.
 const (
-	overloadConnections = 4096
+	overloadConnections = 8192
 	overloadQueue       = "2048"
 	overloadGiveUp      = time.Second
 	overloadP99Ms       = 1000.0 // an answer that takes longer than this was not bounded
-	// What the gate remembers of a buyer, times the head room that the server
-	// gives its garbage collector (app.TuneMemory): memory may grow by that
-	// for each claim that was accepted, and by nothing else.
-	overloadGrowth = 5.0 * gateBytes
+	// What the gate remembers of a buyer, and as much again for the garbage
+	// collector (app.TuneMemory gives it half): memory may grow by that for
+	// each claim that was accepted, and by nothing else.
+	overloadGrowth = 2.0 * gateBytes
 )
 
 // overload offers three times the maximum and watches answers and memory.
@@ -103,7 +103,7 @@ func (b *bench) overloadRows(sample *Sample, early, late int64) {
 	b.plain("overload: offered", figure{value: r.OfferedRate, void: void}, "/s")
 	b.plain("overload: answered", figure{value: r.AnswersPerSecond, void: void}, "/s")
 	b.plain("overload: accepted", figure{value: r.AcceptedPerSecond, void: void}, "/s")
-	b.plain("overload: not even sent, all 4096 connections busy", figure{value: 100 * float64(r.Counts.Unsent) / (answers + float64(r.Counts.Unsent)), void: void}, "% of due")
+	b.plain(rowf("overload: not even sent, all %d connections busy", overloadConnections), figure{value: 100 * float64(r.Counts.Unsent) / (answers + float64(r.Counts.Unsent)), void: void}, "% of due")
 	b.plain("overload: no answer", figure{value: float64(r.Counts.Errors), void: void}, "requests")
 	b.bound("overload: answered `overloaded`", figure{value: 100 * overloaded / answers, void: void}, "% of answers", "> 0", overloaded > 0)
 	b.bound("overload: p99 of the answers, from when they were sent", figure{value: r.Service.P99, void: void}, "ms", "≤ 1000", r.Service.P99 <= overloadP99Ms)
