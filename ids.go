@@ -27,6 +27,10 @@ const (
 	idSeedBits = 20 // the first id of a millisecond: leaves three quarters of the range for steps
 )
 
+// Time returns when the id was made, to the millisecond, by the clock of the
+// server that made it.
+func (id ID) Time() time.Time { return time.UnixMilli(int64(id)>>idLowBits + idEpochMs) }
+
 func newIDs(now func() time.Time, random func() uint64, last ID) *ids {
 	return &ids{now: now, random: random, last: int64(last)}
 }

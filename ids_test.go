@@ -56,8 +56,8 @@ func TestAnIDTellsItsTimeAndIsNotFoundByCounting(t *testing.T) {
 	at := time.Date(2026, 11, 11, 8, 30, 0, 0, time.UTC)
 	g := newIDs(func() time.Time { return at }, seededRandom(), 0)
 	first := g.next()
-	if ms := int64(first)>>idLowBits + idEpochMs; ms != at.UnixMilli() {
-		t.Fatalf("id %d tells %d ms, want %d", first, ms, at.UnixMilli())
+	if !first.Time().Equal(at) {
+		t.Fatalf("id %d tells %s, want %s", first, first.Time(), at)
 	}
 	steps := map[ID]bool{}
 	last := first

@@ -333,7 +333,7 @@ func refusal(code Code, sale *Sale) error {
 func limitReached(sale *Sale, has []ID) *Error {
 	e := &Error{Code: LimitReached, Claims: has}
 	if sale != nil {
-		e.Message = fmt.Sprintf("one user may have %d at a time; this one has %d claims", sale.PerUser, len(has))
+		e.Message = fmt.Sprintf("one user may have %d at a time; claims lists what this one has", sale.PerUser)
 	}
 	return e
 }

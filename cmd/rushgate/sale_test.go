@@ -118,6 +118,7 @@ func TestAuditFindsAManipulatedLedger(t *testing.T) {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
+	succeeds(t, "check", "--data", data, "--listen", "127.0.0.1:0")
 	fails(t, command(t, "audit", "phoness", "--data", data), "phoness", "this ledger has phones")
 	fails(t, command(t, "audit", "phones", "--data", t.TempDir()), "no ledger")
 
