@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 )
 
 //go:embed openapi.json
@@ -34,7 +35,7 @@ func newPages() (*pages, error) {
 	if err := json.Unmarshal(openAPIDocument, &spec); err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	t, err := template.New("docs").Parse(docsTemplate)
+	t, err := template.New("docs").Funcs(template.FuncMap{"prose": prose}).Parse(docsTemplate)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,19 @@ func newPages() (*pages, error) {
 	}
 	p.index, err = render(t, "index", data)
 	return p, err
+}
+
+// prose turns the `code` of a description into HTML; all else is escaped.
+func prose(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		part = template.HTMLEscapeString(part)
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String())
 }
 
 func render(t *template.Template, name string, data any) ([]byte, error) {
