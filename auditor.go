@@ -178,6 +178,12 @@ func (c *compareErrand) enter(b *batch) error {
 	return nil
 }
 
+// mismatch words how gate and ledger differ about an item; free units that the
+// gate does not know of are stranded, units that only the gate has are worse.
+func mismatch(st Stock, free int64) string {
+	return fmt.Sprintf("%s: free %d at the gate, %d in the ledger", st.Item, free, st.Total-st.Taken)
+}
+
 // auditShare is the part of its time that the auditor may spend counting the
 // rows of one sale: one in so many. A sale of millions is counted less often;
 // gate and ledger are compared at every pass, which costs next to nothing.
@@ -197,6 +203,8 @@ func (s *Service) auditAll(ctx context.Context, every time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-s.desk.failed:
 			return
 		case <-tick.C:
 		}

@@ -2,6 +2,7 @@ package rushgate
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -144,9 +145,9 @@ func (b *batch) moveStep(sale string, to State) *Move {
 // after the ledger.
 func (b *batch) conclude(err error) {
 	if err != nil {
-		b.desk.log.Error("a batch could not be recorded; nothing of it was granted", "error", err)
+		b.desk.log.Error("a batch could not be recorded", "error", err)
 		b.undo()
-		b.fail(err)
+		b.unrecorded(err)
 		return
 	}
 	ctx := context.Background()
@@ -203,15 +204,20 @@ func (b *batch) undo() {
 	}
 }
 
-// fail words what everybody is told when nothing was recorded.
-func (b *batch) fail(cause error) {
-	err := unavailable(cause, "it could not be recorded; nothing was granted")
+// unrecorded words what everybody is told when nothing was recorded, or when
+// that is not known.
+func (b *batch) unrecorded(cause error) {
+	granted, changed := "it could not be recorded; nothing was granted", "it could not be recorded; nothing was changed"
+	if errors.Is(cause, ErrUnknown) {
+		granted = "it is not known whether it was recorded; the same key tells, once the server is back"
+		changed = "it is not known whether it was recorded; look again once the server is back"
+	}
 	for _, t := range b.tickets {
 		if t.errand != nil && t.err == nil {
-			t.err = err
+			t.err = unavailable(cause, changed)
 		}
 		for i := range t.answers {
-			t.answers[i] = Result{Err: err}
+			t.answers[i] = Result{Err: unavailable(cause, granted)}
 		}
 	}
 }
@@ -250,17 +256,4 @@ func (r *Result) outcome() Code {
 		return Replayed
 	}
 	return Granted
-}
-
-// on says whether the ticket concerns a sale.
-func (t *ticket) on(sale string) bool {
-	if t.errand != nil {
-		return t.errand.on() == sale
-	}
-	for i := range t.asks {
-		if t.asks[i].Sale == sale {
-			return true
-		}
-	}
-	return false
 }

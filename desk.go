@@ -29,8 +29,13 @@ type desk struct {
 
 	mu      sync.Mutex
 	waiting []*ticket
-	load    int // the weight of what waits
+	claims  int // claims among what waits
+	errands int // errands among what waits
 	closed  bool
+
+	// unsure are the sales of which the gate may know something wrong, because
+	// they could not be rebuilt. Only the desk's goroutine touches it.
+	unsure map[string]bool
 
 	wake   chan struct{} // something waits, or the desk was closed
 	done   chan struct{} // the desk has ended
@@ -43,34 +48,9 @@ type desk struct {
 func newDesk(cfg Config, ids *ids, c *catalog, w *watch) *desk {
 	return &desk{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, ids: ids, log: cfg.Log,
 		observe: cfg.Observe, catalog: c, watch: w,
-		queueLimit: cfg.QueueLimit, batchLimit: cfg.BatchLimit,
+		queueLimit: cfg.QueueLimit, batchLimit: cfg.BatchLimit, unsure: map[string]bool{},
 		wake: make(chan struct{}, 1), done: make(chan struct{}), failed: make(chan struct{}),
 		pool: sync.Pool{New: func() any { return newTicket(make([]Ask, 1), nil) }}}
-}
-
-// ticket is one request at the desk: claims, or an errand.
-type ticket struct {
-	asks    []Ask
-	answers []Result
-	errand  errand // nil for claims
-	err     error  // why the errand failed
-
-	state atomic.Uint32
-	done  chan struct{} // receives once, when the ticket was answered
-}
-
-// weight is what the ticket counts against the limits: its claims, or one errand.
-func (t *ticket) weight() int { return max(len(t.asks), 1) }
-
-// The states of a ticket: whoever moves it away from waiting owns its fate.
-const (
-	ticketWaiting uint32 = iota
-	ticketTaken          // by the desk: it will be answered
-	ticketLeft           // by its caller: nothing happens
-)
-
-func newTicket(asks []Ask, e errand) *ticket {
-	return &ticket{asks: asks, answers: make([]Result, len(asks)), errand: e, done: make(chan struct{}, 1)}
 }
 
 // claim brings one ask through the desk.
@@ -127,64 +107,6 @@ func (d *desk) run(ctx context.Context, e errand) error {
 	return t.err
 }
 
-// wait queues a ticket and waits for its answer. When the caller gives up
-// first and the desk has not begun, nothing happens; when it has begun, the
-// answer is near, and the caller gets it.
-func (d *desk) wait(ctx context.Context, t *ticket) error {
-	if err := d.enqueue(t); err != nil {
-		return err
-	}
-	gone := ctx.Done()
-	if gone == nil { // nobody can give up: a plain receive is cheaper
-		<-t.done
-		return nil
-	}
-	select {
-	case <-t.done:
-		return nil
-	case <-gone:
-		if t.state.CompareAndSwap(ticketWaiting, ticketLeft) {
-			return unavailable(ctx.Err(), "the caller gave up while waiting; nothing was granted")
-		}
-		<-t.done
-		return nil
-	}
-}
-
-func (d *desk) enqueue(t *ticket) error {
-	d.mu.Lock()
-	switch {
-	case d.closed:
-		d.mu.Unlock()
-		return unavailable(d.failure(), "the server is stopping; nothing was granted")
-	case d.load+t.weight() > d.queueLimit:
-		d.mu.Unlock()
-		d.observe.Decided(Overloaded, len(t.asks))
-		return errOverloaded
-	}
-	first := len(d.waiting) == 0
-	d.waiting = append(d.waiting, t)
-	d.load += t.weight()
-	d.mu.Unlock()
-	if first {
-		select {
-		case d.wake <- struct{}{}:
-		default:
-		}
-	}
-	return nil
-}
-
-// errOverloaded is shared: under a stampede it is given away by the thousand.
-var errOverloaded = &Error{Code: Overloaded, RetryAfter: time.Second,
-	Message: "too many requests wait already; nothing was granted"}
-
-func (d *desk) depth() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.load
-}
-
 func (d *desk) start() { go d.loop() }
 
 // close stops accepting. What was accepted is finished; then done is closed.
@@ -233,37 +155,11 @@ func (d *desk) loop() {
 	}
 }
 
-// take fills the batch with what waits, up to the limit. An errand that must
-// be alone ends the batch before it, and is a batch of its own.
-func (d *desk) take(b *batch) bool {
-	b.reset()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n, load := 0, 0
-	for ; n < len(d.waiting); n++ {
-		t := d.waiting[n]
-		alone := t.errand != nil && t.errand.alone()
-		if n > 0 && (alone || load+t.weight() > d.batchLimit) {
-			break
-		}
-		load += t.weight()
-		if t.state.CompareAndSwap(ticketWaiting, ticketTaken) {
-			b.tickets = append(b.tickets, t)
-		}
-		if alone {
-			n++
-			break
-		}
-	}
-	rest := copy(d.waiting, d.waiting[n:])
-	clear(d.waiting[rest:])
-	d.waiting = d.waiting[:rest]
-	d.load -= load
-	return n > 0
-}
-
 // serve takes a batch along the path: gate, ledger, gate again, receipts.
 func (d *desk) serve(b *batch) {
+	if b = d.sure(b); len(b.tickets) == 0 {
+		return
+	}
 	stats := BatchStats{Tickets: len(b.tickets)}
 	began := time.Now()
 	b.decide()
@@ -281,9 +177,23 @@ func (d *desk) serve(b *batch) {
 	b.answer()
 }
 
+// sure tries once more to rebuild the sales that could not be rebuilt, and
+// turns away what concerns those that still cannot. It returns the rest.
+func (d *desk) sure(b *batch) *batch {
+	for sale := range d.unsure {
+		if err := d.rebuild(context.Background(), sale); err != nil {
+			rest := b.split(sale)
+			b.unrecorded(err)
+			b.answer()
+			b = rest
+		}
+	}
+	return b
+}
+
 // record writes the batch. When it cannot be told whether the commit
 // happened, the ledger is read before anybody is answered; if even that
-// fails, the desk gives up.
+// fails, the desk gives up, and its error is ErrUnknown.
 func (d *desk) record(b *batch) error {
 	if err := d.failure(); err != nil {
 		return err
@@ -299,7 +209,9 @@ func (d *desk) record(b *batch) error {
 		return err
 	}
 	d.log.Warn("a commit has no answer; reading the ledger", "batch", b.write.ID, "error", err)
-	recorded, readErr := d.ledger.Recorded(ctx, &b.write)
+	again, cancel := context.WithTimeout(context.Background(), recordTimeout) // the first may be used up
+	defer cancel()
+	recorded, readErr := d.ledger.Recorded(again, &b.write)
 	if readErr != nil {
 		err = fmt.Errorf("%w; and it cannot be read: %w", err, readErr)
 		d.fail(err)
@@ -308,7 +220,7 @@ func (d *desk) record(b *batch) error {
 	if recorded {
 		return nil
 	}
-	return fmt.Errorf("the commit failed: %w", err)
+	return fmt.Errorf("the commit failed: %v", err) // no longer unknown
 }
 
 // recordTimeout bounds one transaction and the reading after a lost answer.
@@ -322,7 +234,7 @@ func (d *desk) refused(b *batch, barrier *BarrierError) {
 	b.undo()
 	if barrier.Barrier == BarrierEpoch {
 		d.fail(barrier) // somebody else sells now
-		b.fail(barrier)
+		b.unrecorded(barrier)
 		b.answer()
 		return
 	}
@@ -332,24 +244,25 @@ func (d *desk) refused(b *batch, barrier *BarrierError) {
 		}
 	}
 	rest := b.split(barrier.Sale)
-	b.fail(barrier)
+	b.unrecorded(barrier)
 	b.answer()
-	if len(rest.tickets) > 0 {
-		d.serve(rest)
-	}
+	d.serve(rest)
 }
 
 // rebuild makes the gate's picture of a sale anew from the ledger, under a new
-// epoch. It must run where no batch is on its way.
+// epoch. It must run where no batch is on its way. A sale that could not be
+// rebuilt is not sold until it is: the desk tries again at its next batch.
 func (d *desk) rebuild(ctx context.Context, sale string) error {
+	d.unsure[sale] = true
 	s, err := d.ledger.Fence(ctx, sale)
 	if err != nil {
-		return err
+		return fmt.Errorf("take the epoch of sale %s: %w", sale, err)
 	}
+	d.catalog.put(s)
 	err = d.ledger.Snapshot(ctx, sale, func(snap Snapshot) error { return d.gate.Load(ctx, snap) })
 	if err != nil {
 		return fmt.Errorf("rebuild the gate of sale %s: %w", sale, err)
 	}
-	d.catalog.put(s)
+	delete(d.unsure, sale)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,9 +19,12 @@ type between struct {
 	rushgate.Ledger
 	record   atomic.Pointer[func(b *rushgate.Batch, do func() error) error]
 	recorded atomic.Pointer[func() (bool, error)]
+	expired  atomic.Bool // Record's context is as good as over
+	used     context.Context
 }
 
 func (f *between) Record(ctx context.Context, b *rushgate.Batch) error {
+	f.used = ctx
 	do := func() error { return f.Ledger.Record(ctx, b) }
 	if hook := f.record.Load(); hook != nil {
 		return (*hook)(b, do)
@@ -29,6 +33,9 @@ func (f *between) Record(ctx context.Context, b *rushgate.Batch) error {
 }
 
 func (f *between) Recorded(ctx context.Context, b *rushgate.Batch) (bool, error) {
+	if f.expired.Load() && ctx == f.used {
+		return false, context.DeadlineExceeded
+	}
 	if hook := f.recorded.Load(); hook != nil {
 		return (*hook)()
 	}
@@ -118,6 +125,9 @@ func TestALostCommitAnswerIsFoundOutBeforeAnybodyIsTold(t *testing.T) {
 		f.recorded.Store(&blind)
 		_, err := w.shop.Claim(ctx, rushgate.ClaimRequest{Sale: "phones", User: "ann", Key: "k"})
 		wantCode(t, err, rushgate.Unavailable)
+		if strings.Contains(err.Error(), "nothing was granted") {
+			t.Fatalf("%v: that is not known", err)
+		}
 		<-w.shop.Failed() // it gives up availability before truth
 		_, err = w.claim("bob")
 		wantCode(t, err, rushgate.Unavailable)
@@ -364,46 +374,57 @@ func TestACancelledReleaseStillTellsTheTruth(t *testing.T) {
 	w.audit(t)
 }
 
-// A sale may be rebuilt, under a new epoch, while an operator's change waits
-// at the desk: the change must not bring the old epoch back.
-func TestAChangeThatWaitedThroughARebuildKeepsTheNewEpoch(t *testing.T) {
-	f, g := &between{}, &lossy{}
-	w := &world{dir: t.TempDir(), clock: newClock()}
-	w.wrapLedger = func(l rushgate.Ledger) rushgate.Ledger { f.Ledger = l; return f }
-	w.wrapGate = func(inner rushgate.Gate) rushgate.Gate { g.Gate = inner; return g }
-	w.start(t)
-	w.sell(t, 10)
-	if _, err := g.Restock(ctx, "phones", "black", -1); err != nil { // something to heal
-		t.Fatal(err)
-	}
-	name := "Telephones"
-	changes := []func() error{
-		func() error {
-			_, err := w.shop.ChangeSale(ctx, "phones", rushgate.SaleChange{Name: &name})
-			return err
-		},
-		func() error { _, err := w.shop.Restock(ctx, "phones", "black", 5); return err },
-		func() error { _, err := w.shop.Freeze(ctx, "phones"); return err },
-	}
-	for i, change := range changes {
-		entered, release := f.hold(t)
-		first := async(func() error { _, err := w.claim(fmt.Sprint("user-", i)); return err })
-		<-entered
-		healed := async(func() error { _, err := w.shop.Audit(ctx, "phones"); return err })
-		w.waitFor(t, 1)
-		changed := async(change)
-		w.waitFor(t, 2)
-		release()
-		wantCode(t, <-first, "")
-		wantCode(t, <-healed, "")
-		wantCode(t, <-changed, "")
-		if _, err := g.Restock(ctx, "phones", "black", -1); err != nil {
-			t.Fatal(err)
+// Neither an operator nor a buyer who has paid waits in line with a stampede.
+func TestAFullDeskStillTakesErrands(t *testing.T) {
+	const limit = 2048
+	w, f := newFaultyWorld(t, func(w *world) { w.queueLimit = limit })
+	w.sell(t, 10_000)
+	paid := w.mustClaim(t, "early")
+	first, release := busyElsewhere(t, w, f)
+	var crowd []<-chan error
+	for from := 0; from < limit; from += 512 {
+		rs := make([]rushgate.ClaimRequest, 512)
+		for i := range rs {
+			rs[i] = rushgate.ClaimRequest{Sale: "phones", User: fmt.Sprint("user-", from+i)}
 		}
+		crowd = append(crowd, async(func() error { _, err := w.shop.ClaimBatch(ctx, rs); return err }))
 	}
-	if _, err := w.shop.Resume(ctx, "phones"); err != nil {
-		t.Fatal(err)
+	w.waitFor(t, limit)
+	_, err := w.claim("late")
+	wantCode(t, err, rushgate.Overloaded)
+	confirmed := async(func() error { _, err := w.shop.Confirm(ctx, paid.ID); return err })
+	frozen := async(func() error { _, err := w.shop.Freeze(ctx, "phones"); return err })
+	w.waitFor(t, limit+2)
+	release()
+	for _, done := range append(crowd, first, confirmed, frozen) {
+		wantCode(t, <-done, "")
 	}
 	w.audit(t)
-	w.mustClaim(t, "ann")
+}
+
+func TestAnOperatorMayLeaveWhileAnotherIsServed(t *testing.T) {
+	w, f := newFaultyWorld(t)
+	w.sell(t, 5)
+	first, release := busyElsewhere(t, w, f)
+	freeze := async(func() error { _, err := w.shop.Freeze(ctx, "phones"); return err })
+	w.waitFor(t, 1)
+	leaving, leave := context.WithCancel(ctx)
+	leave()
+	_, err := w.shop.Freeze(leaving, "cases") // would wait for ever
+	wantCode(t, err, rushgate.Unavailable)
+	release()
+	wantCode(t, <-first, "")
+	wantCode(t, <-freeze, "")
+}
+
+// The look-up after a lost answer must not fail because the commit took long.
+func TestALateUnknownIsLookedUp(t *testing.T) {
+	w, f := newFaultyWorld(t)
+	w.sell(t, 5)
+	f.once(func(_ *rushgate.Batch, do func() error) error { return errors.Join(do(), rushgate.ErrUnknown) })
+	f.expired.Store(true) // the context of the commit is used up
+	c := w.mustClaim(t, "ann")
+	if got, err := w.shop.Get(ctx, c.ID); err != nil || got.State != rushgate.Held {
+		t.Fatalf("%+v, %v", got, err)
+	}
 }

@@ -3,9 +3,10 @@ package rushgate
 import "context"
 
 // errand is everything at the desk that is not a claim: confirmations,
-// releases, expiries, operators' changes, audits. What takes units or
-// strengthens a rule happens in enter, before the ledger; what gives happens
-// in leave, after it.
+// releases, expiries, operators' changes, audits. What takes units happens in
+// enter, before the ledger; what gives units in leave, after it. Rules change
+// in enter, stricter or not: the claims that are decided by them are recorded
+// in the same transaction, or not at all.
 type errand interface {
 	on() string  // the sale
 	alone() bool // must not share a batch: it needs gate and ledger at rest
@@ -66,16 +67,30 @@ type putErrand struct {
 
 func (p *putErrand) on() string { return p.after.ID }
 
-// alone: a change between "no limit" and "a limit" changes what the gate
-// remembers, so the gate is loaded anew, which it can only be at rest.
-func (p *putErrand) alone() bool { return p.reload() }
+// alone: with another limit, the claims behind the change are decided by one
+// number and recorded by the other; and between "no limit" and "a limit" the
+// gate is loaded anew, which it can only be at rest.
+func (p *putErrand) alone() bool {
+	return p.before != nil && p.before.PerUser != p.after.PerUser
+}
 
+// reload: a gate remembers people where there is a limit, and claims where
+// there is none.
 func (p *putErrand) reload() bool {
 	return p.before != nil && (p.before.PerUser == 0) != (p.after.PerUser == 0)
 }
 
+func (p *putErrand) narrower() bool {
+	return p.alone() && p.after.PerUser != 0 && (p.before.PerUser == 0 || p.after.PerUser < p.before.PerUser)
+}
+
 func (p *putErrand) enter(b *batch) error {
 	b.desk.catalog.sameEpoch(p.after)
+	if p.narrower() {
+		if err := b.unclaimed(p.before); err != nil {
+			return err
+		}
+	}
 	if p.before != nil && !p.reload() {
 		if err := b.desk.gate.Put(context.Background(), p.after); err != nil {
 			return unavailable(err, "the gate cannot be reached; nothing was changed")
@@ -85,17 +100,36 @@ func (p *putErrand) enter(b *batch) error {
 	return nil
 }
 
+// unclaimed refuses when anybody has a claim of the sale: with a narrower
+// limit, somebody would have more than it allows.
+func (b *batch) unclaimed(sale *Sale) error {
+	counts, err := b.desk.gate.Count(context.Background(), sale.ID)
+	if err != nil {
+		return unavailable(err, "the gate cannot be reached; nothing was changed")
+	}
+	for _, c := range counts {
+		if it := b.desk.catalog.sale(sale.ID).Item(c.Item); it != nil && c.Free != it.Stock {
+			return &Error{Code: WrongState, Field: "per_user",
+				Message: "the limit can only become wider: somebody has a claim already"}
+		}
+	}
+	return nil
+}
+
 func (p *putErrand) leave(b *batch) error {
 	ctx := context.Background()
-	switch {
-	case p.before == nil:
+	if p.before == nil {
 		if err := b.desk.gate.Load(ctx, emptySnapshot(p.after)); err != nil {
-			return unavailable(err, "the sale is recorded, but the gate cannot be reached")
+			b.desk.unsure[p.after.ID] = true
+			b.desk.log.Error("the gate could not take a new sale; trying again", "sale", p.after.ID, "error", err)
 		}
-	case p.reload():
-		return b.desk.rebuild(ctx, p.after.ID)
 	}
 	b.desk.catalog.put(p.after)
+	if p.reload() {
+		if err := b.desk.rebuild(ctx, p.after.ID); err != nil {
+			return unavailable(err, "the change is recorded; the gate follows as soon as it can")
+		}
+	}
 	return nil
 }
 

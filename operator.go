@@ -2,24 +2,16 @@ package rushgate
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 )
-
-// SaleView is a sale as it stands now.
-type SaleView struct {
-	Sale
-	State SaleState
-	Free  map[string]int64 // units by item, as the gate counts them
-}
 
 // CreateSale makes a sale and opens it for claims as its window says. Without
 // an id it gets one. Its Epoch, Frozen, Ended and CreatedAt are set here.
 func (s *Service) CreateSale(ctx context.Context, sale Sale) (*SaleView, error) {
-	s.operator.Lock()
-	defer s.operator.Unlock()
+	if err := s.operate(ctx); err != nil {
+		return nil, err
+	}
+	defer s.operated()
 	n := sale.clone()
 	if n.ID == "" {
 		n.ID = "sale-" + s.desk.ids.next().String()
@@ -67,14 +59,7 @@ func (s *Service) ChangeSale(ctx context.Context, id string, c SaleChange) (*Sal
 		set(&n.ClosesAt, c.ClosesAt)
 		set(&n.Hold, c.Hold)
 		n.OpensAt, n.ClosesAt = n.OpensAt.Truncate(time.Millisecond), n.ClosesAt.Truncate(time.Millisecond)
-		if c.PerUser == nil || *c.PerUser == n.PerUser {
-			return nil
-		}
-		narrower := *c.PerUser != 0 && (n.PerUser == 0 || *c.PerUser < n.PerUser)
-		n.PerUser = *c.PerUser
-		if narrower {
-			return s.unclaimed(ctx, id)
-		}
+		set(&n.PerUser, c.PerUser) // whether it may become narrower, the desk knows
 		return nil
 	})
 }
@@ -83,22 +68,6 @@ func set[T any](field *T, to *T) {
 	if to != nil {
 		*field = *to
 	}
-}
-
-// unclaimed refuses when anybody has a claim of the sale, or may be about to.
-func (s *Service) unclaimed(ctx context.Context, id string) error {
-	counts, err := s.gate.Count(ctx, id)
-	if err != nil {
-		return unavailable(err, "the gate cannot be reached; nothing was changed")
-	}
-	sale := s.catalog.sale(id)
-	for _, c := range counts {
-		if it := sale.Item(c.Item); it != nil && c.Free != it.Stock {
-			return &Error{Code: WrongState, Field: "per_user",
-				Message: "the limit can only become wider: somebody has a claim already"}
-		}
-	}
-	return nil
 }
 
 // Freeze stops a sale until Resume. When it has returned, nothing is granted.
@@ -135,8 +104,10 @@ func (s *Service) CloseSale(ctx context.Context, id string) (*SaleView, error) {
 // change applies one operator's change to a sale. A change that changes
 // nothing writes nothing.
 func (s *Service) change(ctx context.Context, id string, kind EventKind, edit func(*Sale) error) (*SaleView, error) {
-	s.operator.Lock()
-	defer s.operator.Unlock()
+	if err := s.operate(ctx); err != nil {
+		return nil, err
+	}
+	defer s.operated()
 	before := s.catalog.sale(id)
 	if before == nil {
 		return nil, unknownSale(id)
@@ -166,8 +137,10 @@ func (s *Service) put(ctx context.Context, p *putErrand) (*SaleView, error) {
 // free, and answers NotEnoughFree when fewer are. When it has returned, the
 // new stock holds.
 func (s *Service) Restock(ctx context.Context, id, item string, add int64) (*SaleView, error) {
-	s.operator.Lock()
-	defer s.operator.Unlock()
+	if err := s.operate(ctx); err != nil {
+		return nil, err
+	}
+	defer s.operated()
 	sale := s.catalog.sale(id)
 	if sale == nil {
 		return nil, unknownSale(id)
@@ -192,105 +165,14 @@ func (s *Service) Restock(ctx context.Context, id, item string, add int64) (*Sal
 	return s.Sale(ctx, id)
 }
 
-// Sale shows a sale as it stands.
-func (s *Service) Sale(ctx context.Context, id string) (*SaleView, error) {
-	sale := s.catalog.sale(id)
-	if sale == nil {
-		return nil, unknownSale(id)
+// operate waits until no other operator changes anything, or gives up with ctx.
+func (s *Service) operate(ctx context.Context) error {
+	select {
+	case s.operator <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return unavailable(ctx.Err(), "the caller gave up while another change was made; nothing was changed")
 	}
-	return s.view(ctx, sale)
 }
 
-// Sales shows all sales, by id.
-func (s *Service) Sales(ctx context.Context) ([]SaleView, error) {
-	sales := s.catalog.all()
-	slices.SortFunc(sales, func(a, b *Sale) int { return strings.Compare(a.ID, b.ID) })
-	views := make([]SaleView, 0, len(sales))
-	for _, sale := range sales {
-		v, err := s.view(ctx, sale)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, *v)
-	}
-	return views, nil
-}
-
-func (s *Service) view(ctx context.Context, sale *Sale) (*SaleView, error) {
-	counts, err := s.gate.Count(ctx, sale.ID)
-	if err != nil {
-		return nil, unavailable(err, "the gate cannot be reached")
-	}
-	v := &SaleView{Sale: *sale.clone(), Free: make(map[string]int64, len(counts))}
-	var free int64
-	for _, c := range counts {
-		v.Free[c.Item] = c.Free
-		free += c.Free
-	}
-	v.State = sale.State(s.now(), free)
-	return v, nil
-}
-
-// StockView is the stock of one item: Total = Free + Held + Confirmed + Unsettled.
-type StockView struct {
-	Item      string
-	Total     int64
-	Free      int64
-	Held      int64
-	Confirmed int64
-	Unsettled int64 // between gate and ledger at this moment
-}
-
-// Stock counts a sale at one moment, between two batches.
-func (s *Service) Stock(ctx context.Context, id string) ([]StockView, time.Time, error) {
-	if s.catalog.sale(id) == nil {
-		return nil, time.Time{}, unknownSale(id)
-	}
-	look := &countErrand{sale: id}
-	if err := s.desk.run(ctx, look); err != nil {
-		return nil, time.Time{}, err
-	}
-	views := make([]StockView, len(look.stock))
-	for i, st := range look.stock {
-		free := look.counts[st.Item].Free
-		views[i] = StockView{Item: st.Item, Total: st.Total, Free: free, Held: st.Held(),
-			Confirmed: st.Confirmed, Unsettled: st.Total - st.Taken - free}
-	}
-	return views, look.at, nil
-}
-
-// countErrand looks at gate and ledger while both are at rest.
-type countErrand struct {
-	sale   string
-	at     time.Time
-	stock  []Stock
-	counts map[string]Count
-}
-
-func (c *countErrand) on() string  { return c.sale }
-func (c *countErrand) alone() bool { return true }
-func (c *countErrand) undo(*batch) {}
-
-func (c *countErrand) enter(b *batch) (err error) {
-	c.at = b.at
-	if c.stock, err = b.desk.ledger.Stock(context.Background(), c.sale); err != nil {
-		return unavailable(err, "the ledger cannot be read now")
-	}
-	counts, err := b.desk.gate.Count(context.Background(), c.sale)
-	if err != nil {
-		return unavailable(err, "the gate cannot be reached")
-	}
-	c.counts = make(map[string]Count, len(counts))
-	for _, n := range counts {
-		c.counts[n.Item] = n
-	}
-	return nil
-}
-
-func (c *countErrand) leave(*batch) error { return nil }
-
-// mismatch words how gate and ledger differ about an item; free units that the
-// gate does not know of are stranded, units that only the gate has are worse.
-func mismatch(st Stock, free int64) string {
-	return fmt.Sprintf("%s: free %d at the gate, %d in the ledger", st.Item, free, st.Total-st.Taken)
-}
+func (s *Service) operated() { <-s.operator }

@@ -40,8 +40,11 @@ type Config struct {
 	AuditEvery time.Duration
 }
 
-// MaxBatch is how many claims ClaimBatch takes at once.
-const MaxBatch = 1000
+// Bounds of one call.
+const (
+	MaxBatch = 1000 // claims that ClaimBatch takes
+	MaxPage  = 1000 // claims that Claims returns
+)
 
 // Service sells: it brings claims through gate and ledger, operators' changes
 // to both, and keeps a sweeper and an auditor running beside them. All methods
@@ -57,7 +60,7 @@ type Service struct {
 	desk    *desk
 	watch   *watch
 
-	operator sync.Mutex // one operator's change at a time
+	operator chan struct{} // holds one: a change at a time
 	cancel   context.CancelFunc
 	running  sync.WaitGroup // sweeper and auditor
 }
@@ -74,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, log: cfg.Log, observe: cfg.Observe,
-		catalog: &catalog{}, watch: newWatch()}
+		catalog: &catalog{}, watch: newWatch(), operator: make(chan struct{}, 1)}
 	s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
 	sales, err := s.ledger.Sales(ctx)
 	if err != nil {
@@ -262,6 +265,9 @@ func (s *Service) move(ctx context.Context, id ID, to State) (Claim, error) {
 			return Claim{}, err
 		}
 	}
+	if c.State == Held { // the clock went back between the two
+		return Claim{}, unavailable(nil, "the claim could not be moved now; try again")
+	}
 	if c.State != to {
 		return Claim{}, &Error{Code: WrongState, Message: "the claim is " + string(c.State), Claim: &c}
 	}
@@ -286,8 +292,8 @@ func (s *Service) Claims(ctx context.Context, q ClaimQuery) ([]Claim, error) {
 	if q.State != "" && !q.State.Known() {
 		return nil, invalid("state", "must be held, confirmed, released or expired")
 	}
-	if q.Limit < 1 || q.Limit > MaxBatch {
-		return nil, invalid("limit", "must be 1 to %d", MaxBatch)
+	if q.Limit < 1 || q.Limit > MaxPage {
+		return nil, invalid("limit", "must be 1 to %d", MaxPage)
 	}
 	claims, err := s.ledger.Claims(ctx, q)
 	return claims, s.asError(err)
@@ -303,8 +309,14 @@ func (s *Service) Events(ctx context.Context, sale string, after int64, limit in
 }
 
 // Changed returns a channel that is closed at the next event of a sale. Take
-// it first and read the events then, and none is missed.
-func (s *Service) Changed(sale string) <-chan struct{} { return s.watch.changed(sale) }
+// it first and read the events then, and none is missed. It is nil for a sale
+// that is not there.
+func (s *Service) Changed(sale string) <-chan struct{} {
+	if s.catalog.sale(sale) == nil {
+		return nil
+	}
+	return s.watch.changed(sale)
+}
 
 // asError makes an *Error of whatever a ledger returned.
 func (s *Service) asError(err error) error {

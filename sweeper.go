@@ -2,6 +2,7 @@ package rushgate
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -16,6 +17,8 @@ func (s *Service) sweep(ctx context.Context, every time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-s.desk.failed:
 			return
 		case <-tick.C:
 			if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -34,20 +37,24 @@ func (s *Service) Sweep(ctx context.Context) (int, error) {
 		if err != nil {
 			return swept, s.asError(err)
 		}
-		moved := 0
-		for sale, ids := range bySale(due) {
-			m, err := s.desk.move(ctx, sale, ExpiredState, ids...)
-			if err != nil {
-				return swept, err
-			}
-			moved += len(m)
-		}
+		moved, err := s.expire(ctx, due)
 		swept += moved
 		s.observe.Swept(moved)
-		if len(due) < sweepLimit || moved == 0 {
-			return swept, nil
+		if err != nil || len(due) < sweepLimit || moved == 0 {
+			return swept, err
 		}
 	}
+}
+
+// expire ends claims. One sale that cannot be written must not keep the units
+// of the others.
+func (s *Service) expire(ctx context.Context, due []Claim) (moved int, err error) {
+	for sale, ids := range bySale(due) {
+		m, failed := s.desk.move(ctx, sale, ExpiredState, ids...)
+		moved += len(m)
+		err = errors.Join(err, failed)
+	}
+	return moved, err
 }
 
 func bySale(claims []Claim) map[string][]ID {
