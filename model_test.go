@@ -59,16 +59,21 @@ func (h *history) begin(t *rapid.T) {
 }
 
 func (h *history) Claim(t *rapid.T) {
-	r := rushgate.ClaimRequest{Sale: "phones", Item: rapid.SampledFrom(items).Draw(t, "item"),
-		User:     rapid.SampledFrom([]string{"ann", "bob", "cem", "dua", "王伟"}).Draw(t, "user"),
-		Quantity: rapid.SampledFrom([]int64{0, 1, 1, 1, 2, 3}).Draw(t, "quantity"),
-		Key:      rapid.SampledFrom([]string{"", "", "k1", "k2", "k3"}).Draw(t, "key")}
-	ask := rushgate.Ask{Sale: r.Sale, Item: r.Item, User: r.User, Quantity: max(r.Quantity, 1), Key: r.Key}
+	r, ask := h.wish(t)
 	got, err := h.shop.Claim(ctx, r)
 	if err == nil && !got.Replayed {
 		ask.ID = got.Claim.ID
 	}
 	h.expect(t, ask, got, err)
+}
+
+// wish draws what somebody may want, as a request and as the gate's ask.
+func (h *history) wish(t *rapid.T) (rushgate.ClaimRequest, rushgate.Ask) {
+	r := rushgate.ClaimRequest{Sale: "phones", Item: rapid.SampledFrom(items).Draw(t, "item"),
+		User:     rapid.SampledFrom([]string{"ann", "bob", "cem", "dua", "王伟"}).Draw(t, "user"),
+		Quantity: rapid.SampledFrom([]int64{0, 1, 1, 1, 2, 3}).Draw(t, "quantity"),
+		Key:      rapid.SampledFrom([]string{"", "", "k1", "k2", "k3"}).Draw(t, "key")}
+	return r, rushgate.Ask{Sale: r.Sale, Item: r.Item, User: r.User, Quantity: max(r.Quantity, 1), Key: r.Key}
 }
 
 // expect holds one answer against the model's.
@@ -222,6 +227,45 @@ func (h *history) ChangeWindow(t *rapid.T) {
 		t.Fatal(err)
 	}
 	h.model.Sale.OpensAt, h.model.Sale.ClosesAt = opens, closes
+}
+
+// ChangeLimit may widen the limit at any time, and narrow it while nobody has
+// anything.
+func (h *history) ChangeLimit(t *rapid.T) {
+	if h.model.Sale.Ended {
+		t.Skip("closed for good")
+	}
+	now, then := h.model.Sale.PerUser, rapid.SampledFrom([]int64{0, 1, 2, 5}).Draw(t, "per_user")
+	narrower := then != 0 && (now == 0 || then < now)
+	want := rushgate.Code("")
+	if narrower && len(h.model.Claims) > 0 {
+		want = rushgate.WrongState
+	} else {
+		h.model.Sale.PerUser = then
+	}
+	if err := h.limit(then); rushgate.CodeOf(err) != want {
+		t.Fatalf("limit from %d to %d: %v, want %q", now, then, err, want)
+	}
+}
+
+// ClaimBatch claims for several users at once.
+func (h *history) ClaimBatch(t *rapid.T) {
+	var asks []rushgate.Ask
+	var requests []rushgate.ClaimRequest
+	for range rapid.IntRange(1, 6).Draw(t, "size") {
+		r, ask := h.wish(t)
+		requests, asks = append(requests, r), append(asks, ask)
+	}
+	results, err := h.shop.ClaimBatch(ctx, requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if r.Err == nil && !r.Replayed {
+			asks[i].ID = r.Claim.ID
+		}
+		h.expect(t, asks[i], r.Receipt, r.Err)
+	}
 }
 
 func (h *history) Restart(t *rapid.T) {
