@@ -45,7 +45,7 @@ func scanClaims(rows *sql.Rows, list []rushgate.Claim) ([]rushgate.Claim, error)
 // Claim implements [rushgate.Ledger].
 func (l *Ledger) Claim(ctx context.Context, id rushgate.ID) (rushgate.Claim, error) {
 	var c rushgate.Claim
-	err := l.read(ctx, func(r reader) (err error) {
+	err := l.readShortly(ctx, func(r reader) (err error) {
 		c, err = scanClaim(r.QueryRowContext(ctx, `SELECT `+claimColumns+` FROM claims WHERE id = ?`, int64(id)))
 		return err
 	})
