@@ -41,17 +41,24 @@ func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *se
 // are. Streams of events would never end by themselves: they are told to.
 func stopServing(ctx context.Context, handler *server.Server, express *lane.Listener, h *http.Server) error {
 	handler.SetReady("the server is stopping")
-	err := express.Shutdown(ctx)
-	// The lane has closed the listener already: that the HTTP server may find
-	// it closed is no fault.
-	if shutdown := h.Shutdown(ctx); !errors.Is(shutdown, net.ErrClosed) {
-		err = errors.Join(err, shutdown)
-	}
+	err := shutdown(ctx, express, h)
 	if err != nil {
 		err = errors.Join(err, h.Close())
 	}
 	handler.Close()
 	return err
+}
+
+// shutdown stops the lane and net/http side by side: neither has to wait for
+// the other's requests before it takes no more.
+func shutdown(ctx context.Context, express *lane.Listener, h *http.Server) error {
+	ended := make(chan error, 1)
+	go func() { ended <- express.Shutdown(ctx) }()
+	err := h.Shutdown(ctx)
+	if errors.Is(err, net.ErrClosed) {
+		err = nil // the lane was first to close the listener: no fault
+	}
+	return errors.Join(err, <-ended)
 }
 
 // reservedFiles is what the program itself opens beside connections: the

@@ -18,7 +18,7 @@ import (
 // Its Shutdown is to be called beside that of the http.Server.
 func (s *Server) Express(l net.Listener) *lane.Listener {
 	return lane.Listen(l, lane.Config{Match: isClaimPath, Serve: s.express,
-		IdleTimeout: IdleTimeout, ReadTimeout: ReadHeaderTimeout})
+		IdleTimeout: IdleTimeout, ReadTimeout: ReadHeaderTimeout, WriteTimeout: WriteTimeout, Log: s.log})
 }
 
 func isClaimPath(path []byte) bool {

@@ -20,17 +20,17 @@ type conn struct {
 	reply Reply
 	out   []byte
 
-	refreshed time.Time // when the deadline was set last
+	readBy, writeBy time.Time // the deadlines that are set; zero: none that counts
 
-	mu   sync.Mutex
-	idle bool // waiting for the first byte of a request
+	mu      sync.Mutex
+	waiting bool // for bytes from the client: no request has been read
 }
 
 // loop serves requests until the connection ends (false) or must be handed
 // over (true).
 func (c *conn) loop() (handOver bool) {
-	for {
-		if !c.waitForRequest() {
+	for first := true; ; first = false {
+		if !c.waitForRequest(first) {
 			return false
 		}
 		n, verdict := c.read()
@@ -39,52 +39,76 @@ func (c *conn) loop() (handOver bool) {
 		}
 		c.reply = Reply{Body: c.reply.Body[:0], header: c.reply.header[:0]}
 		c.lane.cfg.Serve(&c.req, &c.reply)
-		closing := c.lane.closing.Load()
-		c.out = c.lane.appendReply(c.out[:0], &c.reply, closing)
-		if _, err := c.net.Write(c.out); err != nil || closing {
+		if closing := c.lane.closing.Load(); !c.answer(closing) || closing {
 			return false
 		}
 		c.br.Discard(n)
 	}
 }
 
-// waitForRequest returns when the next request has begun.
-func (c *conn) waitForRequest() bool {
-	if c.br.Buffered() > 0 {
-		return !c.lane.closing.Load()
+// answer writes the reply. It has its own time, however late in the idle time
+// the request came and however long Serve took.
+func (c *conn) answer(closing bool) bool {
+	now := time.Now()
+	c.out = c.lane.appendReply(c.out[:0], &c.reply, now, closing)
+	if due(c.writeBy, now, c.lane.cfg.WriteTimeout) {
+		c.writeBy = now.Add(c.lane.cfg.WriteTimeout)
+		c.net.SetWriteDeadline(c.writeBy)
 	}
-	c.refresh(time.Now())
-	if !c.setIdle(true) {
-		return false
+	_, err := c.net.Write(c.out)
+	if cap(c.out) > keptBytes {
+		c.out, c.reply = nil, Reply{} // a rare long answer; the connection may live for days
 	}
-	_, err := c.br.Peek(1)
-	c.setIdle(false)
 	return err == nil
 }
 
-// refresh moves the deadline for reading and writing on. It costs a timer, so
-// it is done about once a second and not for each request.
-func (c *conn) refresh(now time.Time) {
-	if now.Sub(c.refreshed) >= time.Second {
-		c.net.SetDeadline(now.Add(c.lane.cfg.IdleTimeout))
-		c.refreshed = now
+// waitForRequest returns when the next request has begun. A stranger has not
+// the time that somebody has who was served before.
+func (c *conn) waitForRequest(first bool) bool {
+	if c.br.Buffered() > 0 {
+		return !c.lane.closing.Load()
 	}
+	if now := time.Now(); first {
+		c.net.SetReadDeadline(now.Add(c.lane.cfg.ReadTimeout))
+	} else if due(c.readBy, now, c.lane.cfg.IdleTimeout) {
+		c.readBy = now.Add(c.lane.cfg.IdleTimeout)
+		c.net.SetReadDeadline(c.readBy)
+	}
+	_, err := c.wait(1)
+	return err == nil
 }
 
-// setIdle marks the connection; it returns false when the lane is closing and
-// nobody would wake an idle connection any more.
-func (c *conn) setIdle(idle bool) bool {
+// due says whether a deadline must be moved on. Moving one costs a timer, so
+// it is done about once a second and not for each request.
+func due(deadline, now time.Time, timeout time.Duration) bool {
+	return deadline.Sub(now) <= timeout-min(time.Second, timeout/2)
+}
+
+// wait returns the next n bytes without consuming them. The end of the lane
+// ends it: what has not been read need not be answered.
+func (c *conn) wait(n int) ([]byte, error) {
+	if !c.setWaiting(true) {
+		return nil, net.ErrClosed
+	}
+	b, err := c.br.Peek(n)
+	c.setWaiting(false)
+	return b, err
+}
+
+// setWaiting marks the connection; it returns false when the lane is closing
+// and nobody would wake a waiting connection any more.
+func (c *conn) setWaiting(waiting bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idle = idle
-	return !idle || !c.lane.closing.Load()
+	c.waiting = waiting
+	return !waiting || !c.lane.closing.Load()
 }
 
-// wake ends the wait of an idle connection.
+// wake ends the wait of a connection.
 func (c *conn) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.idle {
+	if c.waiting {
 		c.net.SetReadDeadline(time.Unix(1, 0))
 	}
 }
@@ -110,8 +134,8 @@ func (c *conn) read() (int, verdict) {
 	}
 	if total > len(buffered) {
 		c.net.SetReadDeadline(time.Now().Add(c.lane.cfg.ReadTimeout))
-		c.refreshed = time.Time{} // so that the next wait sets its own
-		switch buffered, err = c.br.Peek(total); {
+		c.readBy = time.Time{} // so that the next wait sets its own
+		switch buffered, err = c.wait(total); {
 		case err == io.EOF:
 			return 0, notOurs // cut off by a sender who may still listen: net/http has the words for it
 		case err != nil:
@@ -126,7 +150,7 @@ func (c *conn) read() (int, verdict) {
 }
 
 // appendReply writes an HTTP/1.1 response.
-func (l *Listener) appendReply(b []byte, r *Reply, closing bool) []byte {
+func (l *Listener) appendReply(b []byte, r *Reply, now time.Time, closing bool) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
 	b = append(b, ' ')
@@ -137,7 +161,7 @@ func (l *Listener) appendReply(b []byte, r *Reply, closing bool) []byte {
 		b = append(b, "Connection: close\r\n"...)
 	}
 	b = append(b, "Date: "...)
-	b = append(b, l.now().line...)
+	b = append(b, l.dateOf(now)...)
 	b = append(b, "\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
 	b = append(b, "\r\n\r\n"...)
@@ -150,13 +174,12 @@ type dateLine struct {
 	line   string
 }
 
-// now returns the Date header of this second, made once a second.
-func (l *Listener) now() *dateLine {
-	t := time.Now()
+// dateOf returns the Date header of a moment, made once a second.
+func (l *Listener) dateOf(t time.Time) string {
 	d := l.date.Load()
 	if d == nil || d.second != t.Unix() {
 		d = &dateLine{second: t.Unix(), line: t.UTC().Format(http.TimeFormat)}
 		l.date.Store(d)
 	}
-	return d
+	return d.line
 }

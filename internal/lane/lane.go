@@ -8,11 +8,12 @@
 // that Config.Match wants, one Host, one Content-Length, headers of ordinary
 // characters, nothing that asks for special treatment (Transfer-Encoding,
 // Expect, Connection, Upgrade, Trailer, Content-Encoding), nothing that a page
-// of another origin could have sent, and all of it together no larger than 4 KiB. Nothing is consumed from a connection before
-// that is certain. Anything else, and every malformed request, is net/http's:
-// the connection is handed over with all its bytes, and stays there. So the
-// lane has no error answers and no second opinion on HTTP; a fuzz test holds
-// what it accepts against http.ReadRequest.
+// of another origin could have sent, and all of it together no larger than
+// 4 KiB. Nothing is consumed from a connection before that is certain. Anything
+// else, and every malformed request, is net/http's: the connection is handed
+// over with all its bytes, and stays there. So the lane has no error answers
+// and no second opinion on HTTP; a fuzz test holds what it accepts against
+// http.ReadRequest.
 //
 // # Why
 //
@@ -23,14 +24,16 @@
 //
 // One goroutine accepts, one serves each connection. A connection that is
 // handed over leaves its goroutine. Shutdown stops accepting, lets every
-// request that has been read be answered, closes the idle connections, and
-// returns when all goroutines have ended.
+// request that has been read be answered, closes the connections that wait for
+// one or for the rest of one, and returns when all goroutines have ended, or
+// when its context has.
 package lane
 
 import (
 	"bufio"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -39,6 +42,9 @@ import (
 
 // bufferSize bounds a request of the lane, headers and body together.
 const bufferSize = 4096
+
+// keptBytes bounds the memory for answers that a connection keeps for the next one.
+const keptBytes = 16 << 10
 
 // Config says what the lane serves.
 type Config struct {
@@ -54,9 +60,18 @@ type Config struct {
 	// Default 2 minutes.
 	IdleTimeout time.Duration
 
-	// ReadTimeout is how long the rest of a request may take after its
-	// headers. Default 10 seconds.
+	// ReadTimeout is how long a new connection may wait with its first
+	// request, and how long the rest of a request may take after its headers.
+	// Default 10 seconds.
 	ReadTimeout time.Duration
+
+	// WriteTimeout is how long a client may take to receive an answer.
+	// Default 1 minute.
+	WriteTimeout time.Duration
+
+	// Log receives errors of the listener that pass by themselves.
+	// Default: nowhere.
+	Log *slog.Logger
 }
 
 // Request is one request. All of it is only valid until Serve returns.
@@ -117,6 +132,12 @@ func Listen(inner net.Listener, cfg Config) *Listener {
 	if cfg.ReadTimeout == 0 {
 		cfg.ReadTimeout = 10 * time.Second
 	}
+	if cfg.WriteTimeout == 0 {
+		cfg.WriteTimeout = time.Minute
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	l := &Listener{cfg: cfg, inner: inner, pass: make(chan net.Conn), ended: make(chan struct{}), conns: map[*conn]struct{}{}}
 	l.running.Go(l.accept)
 	return l
@@ -149,7 +170,8 @@ func (l *Listener) end(why error) {
 
 // Shutdown closes the listener, lets what was read be answered, and ends every
 // connection of the lane. When ctx ends first, the connections are cut, and
-// the error is that of ctx.
+// the error is that of ctx; a goroutine that is still in Serve ends when Serve
+// returns.
 func (l *Listener) Shutdown(ctx context.Context) error {
 	l.closing.Store(true)
 	err := l.Close()
@@ -164,7 +186,6 @@ func (l *Listener) Shutdown(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		l.each(func(c *conn) { c.net.Close() })
-		<-done
 		return ctx.Err()
 	}
 }
@@ -190,8 +211,9 @@ func (l *Listener) accept() {
 			l.end(err)
 			return
 		}
-		// Out of file descriptors, say: wait as net/http does, not in a spin.
+		// Wait as net/http does, not in a spin.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		l.cfg.Log.Warn("a connection could not be accepted; trying again", "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-l.ended:
@@ -200,10 +222,11 @@ func (l *Listener) accept() {
 	}
 }
 
-// temporary tells a full house from a closed door.
+// temporary tells a full house (no file descriptor is free, a client left
+// before it was let in) from a door that is closed or broken, as net/http does.
 func temporary(err error) bool {
-	var ne net.Error
-	return !errors.Is(err, net.ErrClosed) && errors.As(err, &ne)
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
 }
 
 // serve answers the requests of one connection, until it ends or has to be

@@ -213,21 +213,6 @@ func TestShutdownAnswersWhatWasReadAndClosesTheIdle(t *testing.T) {
 	}
 }
 
-func TestShutdownCutsWhenItsTimeIsOver(t *testing.T) {
-	h := open(t, Config{})
-	busy, _ := h.dial(t)
-	io.WriteString(busy, strings.Replace(plain, "2\r\n", "4\r\n", 1)[:len(plain)-2]+"wait")
-	<-h.entered
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.lane.Shutdown(ctx) }()
-	cancel()
-	close(h.release)
-	if err := <-ended; err != nil && err != context.Canceled {
-		t.Fatal(err)
-	}
-}
-
 func TestManyConnectionsAtOnce(t *testing.T) {
 	h := open(t, Config{})
 	var wg sync.WaitGroup

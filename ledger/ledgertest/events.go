@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -69,6 +70,18 @@ var events = []test{
 		}
 		if got := must[[]rushgate.Event](t)(d.Events(t.Context(), "ghost", 0, 5)); len(got) != 0 {
 			t.Fatalf("a ghost has events: %v", got)
+		}
+	}},
+	{"NothingComesAfterTheLargestNumbers", func(t *testing.T, f Factory) {
+		d := open(t, f)
+		s := d.sell(0, item("a", 100))
+		d.record(later(1), grant(s, d.claim(s, "a", "ann"), d.claim(s, "a", "bob")))
+		for back := range int64(12) {
+			for _, limit := range []int{1, 10, math.MaxInt} {
+				if got := must[[]rushgate.Event](t)(d.Events(t.Context(), s.ID, math.MaxInt64-back, limit)); len(got) != 0 {
+					t.Fatalf("%d numbers before the largest, limit %d: %+v", back, limit, got)
+				}
+			}
 		}
 	}},
 	{"NoEventForNoChange", func(t *testing.T, f Factory) {

@@ -14,20 +14,15 @@ import (
 var reads = []test{
 	{"ListByEveryFilterWithACursor", func(t *testing.T, f Factory) {
 		d := open(t, f)
-		s, other := d.sell(0, item("a", 1000), item("b", 1000)), d.sell(0, item("a", 1000))
-		all := d.variety(s, other)
-		for _, user := range []string{"", "ann", "bob", "nobody"} {
-			for _, item := range []string{"", "a", "b", "none"} {
-				for _, state := range []rushgate.State{"", rushgate.Held, rushgate.Confirmed, rushgate.Released, rushgate.ExpiredState} {
-					q := rushgate.ClaimQuery{Sale: s.ID, User: user, Item: item, State: state, Limit: 7}
-					same(t, fmt.Sprintf("%+v", q), d.pages(q), filter(all, q))
-				}
-			}
+		other := d.sell(0, item("a", 1000))
+		for _, perUser := range []int64{0, 100} { // claims without slots, and with
+			s := d.sell(perUser, item("a", 1000), item("b", 1000))
+			d.everyFilter(t, s, d.variety(s, other))
 		}
 		if got := must[[]rushgate.Claim](t)(d.Claims(t.Context(), rushgate.ClaimQuery{Sale: "ghost", Limit: 5})); len(got) != 0 {
 			t.Fatalf("a ghost has claims: %v", got)
 		}
-		if _, err := d.Claims(t.Context(), rushgate.ClaimQuery{Sale: s.ID}); err == nil {
+		if _, err := d.Claims(t.Context(), rushgate.ClaimQuery{Sale: other.ID}); err == nil {
 			t.Fatal("a list without a limit was read")
 		}
 	}},
@@ -210,6 +205,9 @@ func (d *desk) variety(s, other *rushgate.Sale) []rushgate.Claim {
 	d.t.Helper()
 	for i := range 80 {
 		c := d.claim(s, []string{"a", "b"}[i/2%2], []string{"ann", "bob", "cy"}[i%3])
+		if s.PerUser > 0 {
+			c.Slot = int32(i)
+		}
 		d.record(start, grant(s, c), grant(other, d.claim(other, "a", "ann")))
 		switch i % 5 {
 		case 0:
@@ -225,6 +223,19 @@ func (d *desk) variety(s, other *rushgate.Sale) []rushgate.Claim {
 		d.t.Fatalf("%d claims, %v", len(all), err)
 	}
 	return all
+}
+
+// everyFilter lists all claims of a sale in every way that there is.
+func (d *desk) everyFilter(t *testing.T, s *rushgate.Sale, all []rushgate.Claim) {
+	t.Helper()
+	for _, user := range []string{"", "ann", "bob", "nobody"} {
+		for _, item := range []string{"", "a", "b", "none"} {
+			for _, state := range []rushgate.State{"", rushgate.Held, rushgate.Confirmed, rushgate.Released, rushgate.ExpiredState} {
+				q := rushgate.ClaimQuery{Sale: s.ID, User: user, Item: item, State: state, Limit: 7}
+				same(t, fmt.Sprintf("%+v", q), d.pages(q), filter(all, q))
+			}
+		}
+	}
 }
 
 func filter(all []rushgate.Claim, q rushgate.ClaimQuery) []rushgate.Claim {

@@ -45,7 +45,7 @@ func scanClaims(rows *sql.Rows, list []rushgate.Claim) ([]rushgate.Claim, error)
 // Claim implements [rushgate.Ledger].
 func (l *Ledger) Claim(ctx context.Context, id rushgate.ID) (rushgate.Claim, error) {
 	var c rushgate.Claim
-	err := l.read(ctx, func(r reader) (err error) {
+	err := l.readShortly(ctx, func(r reader) (err error) {
 		c, err = scanClaim(r.QueryRowContext(ctx, `SELECT `+claimColumns+` FROM claims WHERE id = ?`, int64(id)))
 		return err
 	})
@@ -62,28 +62,35 @@ func (l *Ledger) Claims(ctx context.Context, q rushgate.ClaimQuery) ([]rushgate.
 	if q.Limit <= 0 {
 		return nil, errors.New("list claims: the limit must be positive")
 	}
-	// The plus keeps the planner from walking the ids of a whole sale for the
-	// few claims of one user, and the other way round.
-	where, args := ` WHERE sale = ? AND id > ?`, []any{q.Sale, int64(q.After)}
-	if q.User != "" {
-		where, args = ` WHERE sale = ? AND round = 1 AND user_id = ? AND +id > ?`, []any{q.Sale, q.User, int64(q.After)}
-	}
-	if q.Item != "" {
-		where, args = where+` AND item = ?`, append(args, q.Item)
-	}
-	if q.State != "" {
-		where, args = where+` AND +state = ?`, append(args, string(q.State))
-	}
+	query, args := claimsQuery(q)
 	var list []rushgate.Claim
 	err := l.read(ctx, func(r reader) error {
-		rows, err := r.QueryContext(ctx, `SELECT `+claimColumns+` FROM claims`+where+` ORDER BY id LIMIT ?`,
-			append(args, q.Limit)...)
+		rows, err := r.QueryContext(ctx, query, args...)
 		if err == nil {
 			list, err = scanClaims(rows, nil)
 		}
 		return err
 	})
 	return list, wrap("list claims of sale "+q.Sale, err)
+}
+
+// claimsQuery returns the statement for a page of claims.
+//
+// A user's claims lie together in the index of slots, by slot and then by id.
+// Those without a slot, of which there may be any number, are so found in the
+// order of the page, from its beginning on; those with one are no more than
+// the limit of the sale, and are sorted. The plus keeps the planner from
+// walking the ids of a whole sale for the few claims of one user.
+func claimsQuery(q rushgate.ClaimQuery) (string, []any) {
+	const all = `SELECT ` + claimColumns + ` FROM claims WHERE sale = ?1`
+	filter := ` AND (?4 = '' OR item = ?4) AND (?5 = '' OR +state = ?5) ORDER BY id LIMIT ?6`
+	args := []any{q.Sale, int64(q.After), q.User, q.Item, string(q.State), q.Limit}
+	if q.User == "" {
+		return all + ` AND id > ?2` + filter, args
+	}
+	const user = all + ` AND round = 1 AND user_id = ?3`
+	return `SELECT * FROM (` + user + ` AND slot IS NULL AND id > ?2` + filter + `)
+		UNION ALL SELECT * FROM (` + user + ` AND slot >= 0 AND +id > ?2` + filter + `) ORDER BY 1 LIMIT ?6`, args
 }
 
 // Expired implements [rushgate.Ledger].

@@ -19,6 +19,7 @@
 // # Connections and goroutines
 //
 // One connection writes, with prepared statements, under a mutex. A bounded
-// pool of connections that cannot write serves the reads. One goroutine moves
-// the log into the database beside the writer; Close ends it and waits.
+// pool of connections that cannot write serves the reads, and a second, small
+// one the short reads of single rows that selling depends on. One goroutine
+// moves the log into the database beside the writer; Close ends it and waits.
 package sqlite

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"rushgate"
@@ -73,6 +74,9 @@ func (l *Ledger) Events(ctx context.Context, sale string, after int64, limit int
 	if limit <= 0 {
 		return nil, errors.New("list events: the limit must be positive")
 	}
+	if after == math.MaxInt64 {
+		return nil, nil // no number is above it, not even after+1
+	}
 	var list []rushgate.Event
 	err := l.readAtOnce(ctx, func(r reader) error {
 		rows, err := eventRows(ctx, r, sale, after, limit)
@@ -92,9 +96,10 @@ func (l *Ledger) Events(ctx context.Context, sale string, after int64, limit int
 // eventRows reads the rows that tell the events after+1 … after+limit: the
 // first may begin before that.
 func eventRows(ctx context.Context, r reader, sale string, after int64, limit int) ([]eventRow, error) {
+	last := after + min(int64(limit), math.MaxInt64-max(after, 0))
 	rows, err := r.QueryContext(ctx, `SELECT seq, n, kind, at, claims, data FROM events WHERE sale = ?1
-		AND seq >= coalesce((SELECT max(seq) FROM events WHERE sale = ?1 AND seq <= ?2 + 1), 0)
-		AND seq <= ?2 + ?3 ORDER BY seq`, sale, after, limit)
+		AND seq >= coalesce((SELECT max(seq) FROM events WHERE sale = ?1 AND seq <= ?2), 0)
+		AND seq <= ?3 ORDER BY seq`, sale, after+1, last)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +110,7 @@ func eventRows(ctx context.Context, r reader, sale string, after int64, limit in
 		if err := rows.Scan(&e.seq, &e.n, &e.kind, &e.at, &e.claims, &e.data); err != nil {
 			return nil, err
 		}
-		if e.seq+e.n > after+1 {
+		if e.seq+e.n-1 > after {
 			list = append(list, e)
 		}
 	}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,8 +10,6 @@ import (
 
 	"rushgate"
 )
-
-var errNoRows = sql.ErrNoRows
 
 // grant records new claims: fence, stock, claims, limit, events.
 func (w *writer) grant(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant) error {
@@ -38,7 +35,7 @@ func (w *writer) grant(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant
 		}
 		n := int64(len(run))
 		seq += n
-		if err := w.tell(ctx, b, g.Sale, seq, n, rushgate.EventOf(run[0].State), idList(run), nil); err != nil {
+		if err := w.tell(ctx, b, g.Sale, seq, n, rushgate.EventOf(run[0].State), idList(run, idOf), nil); err != nil {
 			return err
 		}
 	}

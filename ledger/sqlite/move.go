@@ -3,7 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strconv"
+
+	lib "modernc.org/sqlite/lib"
 
 	"rushgate"
 )
@@ -34,7 +35,7 @@ func (w *writer) move(ctx context.Context, b *rushgate.Batch, m *rushgate.Move) 
 	if len(m.IDs) == 0 {
 		return nil
 	}
-	rows, err := stmt.QueryContext(ctx, plainIDs(m.IDs), string(m.To), millis(b.At), m.Sale)
+	rows, err := stmt.QueryContext(ctx, idList(m.IDs, itself), string(m.To), millis(b.At), m.Sale)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (w *writer) move(ctx context.Context, b *rushgate.Batch, m *rushgate.Move) 
 	if err != nil {
 		return err
 	}
-	return w.tell(ctx, b, m.Sale, last, n, rushgate.EventOf(m.To), idList(m.Moved), nil)
+	return w.tell(ctx, b, m.Sale, last, n, rushgate.EventOf(m.To), idList(m.Moved, idOf), nil)
 }
 
 // giveStock counts confirmed units as confirmed, and gives the others back.
@@ -65,19 +66,12 @@ func (w *writer) giveStock(ctx context.Context, m *rushgate.Move) error {
 	}
 	for _, u := range list {
 		if _, err := w.give.ExecContext(ctx, u.taken, u.confirmed, m.Sale, u.item); err != nil {
+			if resultCode(err) == lib.SQLITE_CONSTRAINT_CHECK {
+				return &rushgate.BarrierError{Barrier: rushgate.BarrierStock, Sale: m.Sale,
+					Detail: fmt.Sprintf("the stock of %q does not have what its claims give back or confirm: %v", u.item, err)}
+			}
 			return err
 		}
 	}
 	return nil
-}
-
-func plainIDs(ids []rushgate.ID) string {
-	buf := make([]byte, 1, 1+20*len(ids))
-	buf[0] = '['
-	for _, id := range ids {
-		buf = strconv.AppendInt(buf, int64(id), 10)
-		buf = append(buf, ',')
-	}
-	buf[len(buf)-1] = ']'
-	return string(buf)
 }

@@ -22,7 +22,8 @@ const fileName = "rushgate.db"
 
 // Options tune a ledger. The zero value is right for a server.
 type Options struct {
-	// Readers bounds the connections that read. Default 4.
+	// Readers bounds the connections that read lists, snapshots and tallies.
+	// Default 4. Short reads have two of their own.
 	Readers int
 
 	// CacheMiB is the page cache of the writing connection. More is not
@@ -83,6 +84,7 @@ type Ledger struct {
 	// mu is taken before reads.
 	reads   sync.RWMutex
 	r       *sql.DB
+	short   *sql.DB     // for reads that nobody may hold up, see readShortly
 	k       *sql.DB     // the keeper's connection; nil when read only
 	inDoubt atomic.Bool // the last commit has an unknown end
 
@@ -131,7 +133,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*Ledger, error) {
 		return nil, explain(abs, err)
 	}
 	l := &Ledger{dir: abs, opts: opts}
-	if l.r, err = openPool(abs, opts.Readers, "mode=ro", "query_only(1)", "busy_timeout(5000)"); err == nil {
+	if l.r, l.short, err = openReaders(abs, opts.Readers, "mode=ro"); err == nil {
 		err = sameVersion(ctx, l.r)
 	}
 	if err != nil {
@@ -166,15 +168,15 @@ func (l *Ledger) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := openPool(l.dir, l.opts.Readers, "", "busy_timeout(5000)", "query_only(1)")
+	r, short, err := openReaders(l.dir, l.opts.Readers, "")
 	if err != nil {
 		return errors.Join(err, w.close())
 	}
 	k, err := openPool(l.dir, 1, "", writerPragmas(l.opts)...)
 	if err != nil {
-		return errors.Join(err, w.close(), r.Close())
+		return errors.Join(err, w.close(), r.Close(), short.Close())
 	}
-	l.w, l.r, l.k = w, r, k
+	l.w, l.r, l.short, l.k = w, r, short, k
 	return nil
 }
 
@@ -207,6 +209,10 @@ func (l *Ledger) disconnect() error {
 		errs = append(errs, l.r.Close())
 		l.r = nil
 	}
+	if l.short != nil {
+		errs = append(errs, l.short.Close())
+		l.short = nil
+	}
 	if l.w != nil {
 		errs = append(errs, l.w.close())
 		l.w = nil
@@ -216,6 +222,21 @@ func (l *Ledger) disconnect() error {
 		l.k = nil
 	}
 	return errors.Join(errs...)
+}
+
+// shortReaders are enough: each read takes microseconds.
+const shortReaders = 2
+
+// openReaders opens the pool of n readers, and that for short reads.
+func openReaders(dir string, n int, query string) (r, short *sql.DB, err error) {
+	pragmas := []string{"busy_timeout(5000)", "query_only(1)"}
+	if r, err = openPool(dir, n, query, pragmas...); err != nil {
+		return nil, nil, err
+	}
+	if short, err = openPool(dir, shortReaders, query, pragmas...); err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	return r, short, nil
 }
 
 // openPool opens a pool of at most n connections to the database in dir.

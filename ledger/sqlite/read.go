@@ -10,6 +10,8 @@ import (
 	"rushgate"
 )
 
+var errNoRows = sql.ErrNoRows
+
 // reader is what reads a row: the pool, a connection or a transaction.
 type reader interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -18,21 +20,33 @@ type reader interface {
 
 // read calls f with the pool of readers, after a doubt about a commit is settled.
 func (l *Ledger) read(ctx context.Context, f func(r reader) error) error {
+	return l.readFrom(ctx, &l.r, func(pool *sql.DB) error { return f(pool) })
+}
+
+// readShortly is read for what a desk must know before it goes on: one look
+// through an index. Such reads have connections of their own, so that lists
+// and audits of large sales, however many, never stop the selling.
+func (l *Ledger) readShortly(ctx context.Context, f func(r reader) error) error {
+	return l.readFrom(ctx, &l.short, func(pool *sql.DB) error { return f(pool) })
+}
+
+// readFrom calls f with a pool, which settle may replace before, but not while.
+func (l *Ledger) readFrom(ctx context.Context, pool **sql.DB, f func(*sql.DB) error) error {
 	if err := l.certain(ctx); err != nil {
 		return err
 	}
 	l.reads.RLock()
 	defer l.reads.RUnlock()
-	if l.r == nil {
+	if *pool == nil {
 		return errClosed
 	}
-	return f(l.r)
+	return f(*pool)
 }
 
 // readAtOnce is read in a transaction: everything that f reads is of one moment.
 func (l *Ledger) readAtOnce(ctx context.Context, f func(r reader) error) error {
-	return l.read(ctx, func(reader) error {
-		tx, err := l.r.BeginTx(ctx, nil)
+	return l.readFrom(ctx, &l.r, func(pool *sql.DB) error {
+		tx, err := pool.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -159,7 +173,7 @@ func (l *Ledger) Sales(ctx context.Context) ([]rushgate.Sale, error) {
 // *rushgate.Error with NotFound.
 func (l *Ledger) Stock(ctx context.Context, sale string) ([]rushgate.Stock, error) {
 	var list []rushgate.Stock
-	err := l.read(ctx, func(r reader) (err error) {
+	err := l.readShortly(ctx, func(r reader) (err error) {
 		list, err = stockOf(ctx, r, sale)
 		return err
 	})

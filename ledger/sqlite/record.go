@@ -110,7 +110,7 @@ func (l *Ledger) rollback(ctx context.Context) {
 	}
 }
 
-// event writes the row of n events of one kind whose last number is last.
+// tell writes the row of n events of one kind whose last number is last.
 func (w *writer) tell(ctx context.Context, b *rushgate.Batch, sale string, last, n int64, kind rushgate.EventKind, claims, data any) error {
 	_, err := w.event.ExecContext(ctx, sale, last-n+1, n, string(kind), millis(b.At), b.ID, claims, data)
 	return err

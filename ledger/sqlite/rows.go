@@ -74,17 +74,21 @@ func wideRows(run []rushgate.Claim) string {
 	return string(buf)
 }
 
-// idList is the JSON array of the claims' ids.
-func idList(claims []rushgate.Claim) string {
-	buf := make([]byte, 1, 1+20*len(claims))
+// idList is the JSON array of the ids of a list, which is not empty.
+func idList[T any](list []T, id func(*T) rushgate.ID) string {
+	buf := make([]byte, 1, 1+20*len(list))
 	buf[0] = '['
-	for i := range claims {
-		buf = strconv.AppendInt(buf, int64(claims[i].ID), 10)
+	for i := range list {
+		buf = strconv.AppendInt(buf, int64(id(&list[i])), 10)
 		buf = append(buf, ',')
 	}
 	buf[len(buf)-1] = ']'
 	return string(buf)
 }
+
+func idOf(c *rushgate.Claim) rushgate.ID { return c.ID }
+
+func itself(id *rushgate.ID) rushgate.ID { return *id }
 
 // userList is the JSON array of the claims' users.
 func userList(claims []rushgate.Claim) string {

@@ -83,7 +83,7 @@ func (w *writer) emptyLog(ctx context.Context) error {
 // Recorded implements [rushgate.Ledger].
 func (l *Ledger) Recorded(ctx context.Context, b *rushgate.Batch) (bool, error) {
 	var found bool
-	err := l.read(ctx, func(r reader) error {
+	err := l.readShortly(ctx, func(r reader) error {
 		return r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM batches WHERE id = ?)`, b.ID).Scan(&found)
 	})
 	return found, wrap("look for a batch", err)
