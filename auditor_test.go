@@ -106,6 +106,21 @@ func TestTheSweeperRunsByItself(t *testing.T) {
 	w.mustClaim(t, "ann") // the slot and the unit are free
 }
 
+// Whoever looks at a claim whose time is over sees that it is, before the
+// sweeper has been there.
+func TestAClaimHasExpiredForWhoeverLooksFirst(t *testing.T) {
+	w := newWorld(t)
+	w.sell(t, 1)
+	c := w.mustClaim(t, "ann")
+	w.clock.Add(15 * time.Minute)
+	got, err := w.shop.Get(ctx, c.ID)
+	if err != nil || got.State != rushgate.ExpiredState {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.mustClaim(t, "bob")
+	w.audit(t)
+}
+
 // witness sees what happens.
 type witness struct {
 	rushgate.Unobserved

@@ -115,9 +115,10 @@ func validItemID(s string) bool {
 }
 
 // validUser accepts any printable name of bounded length: users come from the
-// shop, in whatever alphabet it uses.
+// shop, in whatever alphabet it uses. White space around a name is a mistake
+// that would make two people of one.
 func validUser(s string) bool {
-	return len(s) > 0 && len(s) <= MaxUser && printable(s)
+	return len(s) > 0 && len(s) <= MaxUser && s[0] != ' ' && s[len(s)-1] != ' ' && printable(s)
 }
 
 // validKey accepts visible ASCII (RFC 9110 field values without spaces).

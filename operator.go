@@ -21,7 +21,7 @@ func (s *Service) CreateSale(ctx context.Context, sale Sale) (*SaleView, error) 
 	}
 	n.Frozen, n.Ended, n.Epoch = false, false, 1
 	n.CreatedAt = s.now().Truncate(time.Millisecond)
-	n.OpensAt, n.ClosesAt = n.OpensAt.Truncate(time.Millisecond), n.ClosesAt.Truncate(time.Millisecond)
+	n.tidyWindow()
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) ChangeSale(ctx context.Context, id string, c SaleChange) (*Sal
 		set(&n.OpensAt, c.OpensAt)
 		set(&n.ClosesAt, c.ClosesAt)
 		set(&n.Hold, c.Hold)
-		n.OpensAt, n.ClosesAt = n.OpensAt.Truncate(time.Millisecond), n.ClosesAt.Truncate(time.Millisecond)
+		n.tidyWindow()
 		set(&n.PerUser, c.PerUser) // whether it may become narrower, the desk knows
 		return nil
 	})
@@ -146,9 +146,9 @@ func (s *Service) Restock(ctx context.Context, id, item string, add int64) (*Sal
 		return nil, unknownSale(id)
 	}
 	after := sale.clone()
-	it := after.Item(item)
-	if it == nil {
-		return nil, invalid("item", "the sale has no item %q", clip(item))
+	it, err := after.named(item)
+	if err != nil {
+		return nil, err
 	}
 	if sale.Ended {
 		return nil, &Error{Code: WrongState, Message: "the sale is closed for good"}

@@ -107,6 +107,26 @@ func (s *Sale) Item(id string) *Item {
 	return nil
 }
 
+// named is Item with an error that says what is wrong.
+func (s *Sale) named(id string) (*Item, error) {
+	switch it := s.Item(id); {
+	case it != nil:
+		return it, nil
+	case id == "":
+		return nil, invalid("item", "must be given: the sale has %d items", len(s.Items))
+	}
+	return nil, invalid("item", "the sale has no item %q", clip(id))
+}
+
+// tidyWindow brings the window to what a ledger keeps: UTC, whole milliseconds.
+func (s *Sale) tidyWindow() {
+	for _, t := range []*time.Time{&s.OpensAt, &s.ClosesAt} {
+		if !t.IsZero() {
+			*t = t.UTC().Truncate(time.Millisecond)
+		}
+	}
+}
+
 // clone returns a copy that shares nothing with s.
 func (s *Sale) clone() *Sale {
 	c := *s
@@ -172,9 +192,9 @@ func (s *Sale) validateItems() error {
 }
 
 // validTime keeps moments within what every ledger can hold in milliseconds
-// and RFC 3339 can write.
+// and RFC 3339 can write in UTC, whatever zone they came in.
 func validTime(field string, t time.Time) error {
-	if !t.IsZero() && (t.Year() < 1970 || t.Year() > 9999) {
+	if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
 		return invalid(field, "must be in the years 1970 to 9999")
 	}
 	return nil

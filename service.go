@@ -171,12 +171,10 @@ func (s *Service) ask(r *ClaimRequest) (Ask, *Sale, error) {
 	if sale == nil {
 		return Ask{}, nil, unknownSale(r.Sale)
 	}
-	item := sale.Item(r.Item)
+	item, err := sale.named(r.Item)
 	switch {
-	case r.Item == "" && item == nil:
-		return Ask{}, nil, invalid("item", "must be given: the sale has %d items", len(sale.Items))
-	case item == nil:
-		return Ask{}, nil, invalid("item", "the sale has no item %q", clip(r.Item))
+	case err != nil:
+		return Ask{}, nil, err
 	case !validUser(r.User):
 		return Ask{}, nil, invalid("user", "must be 1 to %d bytes of printable UTF-8", MaxUser)
 	case r.Quantity < 0 || r.Quantity > MaxQuantity:
@@ -228,9 +226,13 @@ func (s *Service) ClaimBatch(ctx context.Context, rs []ClaimRequest) ([]Result, 
 	return results, nil
 }
 
-// Get returns a claim.
+// Get returns a claim. One whose time is over has expired, whether the sweeper
+// has come by or not.
 func (s *Service) Get(ctx context.Context, id ID) (Claim, error) {
 	c, err := s.ledger.Claim(ctx, id)
+	if err == nil && c.State == Held && !c.ExpiresAt.After(s.now()) {
+		return s.unmoved(ctx, c)
+	}
 	return c, s.asError(err)
 }
 
