@@ -29,7 +29,7 @@ func (d *demoCmd) tell(s *screen, o *outcome) {
 	s.line("  %s", s.bold("What happened"))
 	s.line("  %10s  granted, and recorded: committed in SQL with fsync before the answer", s.green(pad(granted)))
 	s.line("  %10s  of them paid and confirmed; the others have 15 minutes", pad(int64(o.confirmed)))
-	s.line("  %10s  told at once that it is sold out", pad(count(client.SoldOut)))
+	s.line("  %10s  told at once that it is sold out, the impatient ones twice", pad(count(client.SoldOut)))
 	s.line("  %10s  second clicks of people who have one: told so, with the id of theirs", pad(count(client.LimitReached)))
 	s.line("")
 	answers := int64(len(o.latencies))
