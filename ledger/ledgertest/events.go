@@ -75,7 +75,7 @@ var events = []test{
 	{"NothingComesAfterTheLargestNumbers", func(t *testing.T, f Factory) {
 		d := open(t, f)
 		s := d.sell(0, item("a", 100))
-		d.record(later(1), grant(s, d.claim(s, "a", "ann"), d.claim(s, "a", "bob")))
+		d.record(later(1), grant(s, d.claim(s, "a", "ann"), d.claim(s, "a", "bob")), &rushgate.Restock{Sale: s.ID, Item: "a", Add: 1})
 		for back := range int64(12) {
 			for _, limit := range []int{1, 10, math.MaxInt} {
 				if got := must[[]rushgate.Event](t)(d.Events(t.Context(), s.ID, math.MaxInt64-back, limit)); len(got) != 0 {

@@ -252,10 +252,13 @@ func (m *model) agrees(d *desk, now time.Time) {
 	d.t.Helper()
 	ctx := context.Background()
 	got := d.everything()
-	for _, list := range got.Events {
-		moveOrder(list)
+	want := m.everything()
+	for _, all := range []everything{got, want} { // two moves of a batch may look like one
+		for _, list := range all.Events {
+			moveOrder(list)
+		}
 	}
-	same(d.t, "the ledger is not what its model is", got, m.everything())
+	same(d.t, "the ledger is not what its model is", got, want)
 	due, err := d.Expired(ctx, now, plenty)
 	if err != nil {
 		d.t.Fatalf("expired: %v", err)
