@@ -33,15 +33,11 @@ type amount string
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (a *amount) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '0' {
-		return notWhole()
+		return &rushgate.Error{Code: rushgate.Invalid, Message: "must be " + wholeNumber}
 	}
 	raw, err := d.ReadValue()
 	*a = amount(raw)
 	return err
-}
-
-func notWhole() *rushgate.Error {
-	return &rushgate.Error{Code: rushgate.Invalid, Message: "must be a whole number"}
 }
 
 func (b *orderBody) order() (order, error) {
@@ -52,7 +48,7 @@ func (b *orderBody) order() (order, error) {
 	n, err := strconv.ParseInt(string(*b.Quantity), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrSyntax):
-		return order{}, invalid("quantity", "must be a whole number")
+		return order{}, invalid("quantity", "must be %s", wholeNumber)
 	case err != nil || n < 1 || n > rushgate.MaxQuantity:
 		return order{}, invalid("quantity", "must be 1 to %d", rushgate.MaxQuantity)
 	}

@@ -37,3 +37,51 @@ func TestABadClaimOfABatchSpoilsNoOther(t *testing.T) {
 		w.want(batch("s", broken+`,{"user":"d"}`), 400, "invalid")
 	}
 }
+
+// TestARefusalSaysWhatIsExpected: of sales, by POST and PATCH, and of claims.
+func TestARefusalSaysWhatIsExpected(t *testing.T) {
+	w := start(t)
+	w.sale("s", 1, "")
+	const when, whole, years = "must be a time like 2026-11-11T00:00:00Z", "must be a whole number", "must be in the years 1970 to 9999, in UTC"
+	for _, c := range []struct{ field, value, detail string }{
+		{"opens_at", `"2026-11-11T00:00:00"`, when},
+		{"opens_at", `"2026-11-11"`, when},
+		{"closes_at", `1794355200`, when},
+		{"closes_at", `{}`, when},
+		{"closes_at", `"0001-01-01T00:00:00Z"`, years},
+		{"opens_at", `"0001-01-01T00:00:00Z"`, years},
+		{"opens_at", `"1970-01-01T00:00:00+01:00"`, years},
+		{"closes_at", `"9999-12-31T23:59:59-01:00"`, years},
+		{"hold", `900`, `must be a string like "15m", "90s" or "0"`},
+		{"per_user", `1.5`, whole},
+		{"per_user", `"1"`, whole},
+		{"name", `1`, "must be a string"},
+	} {
+		for method, path := range map[string]string{"POST": "/v1/sales", "PATCH": "/v1/sales/s"} {
+			body := `{"` + c.field + `":` + c.value + `}`
+			if method == "POST" {
+				body = strings.Replace(body, "{", `{"items":[{"id":"a","stock":1}],`, 1)
+			}
+			got := w.want(w.admin(method, path, body), 400, "invalid")
+			if got.text("field") != c.field || got.text("detail") != c.detail {
+				t.Errorf("%s %s: %s", method, body, got.raw)
+			}
+		}
+	}
+	for stock, detail := range map[string]string{`1e2`: whole, `"1"`: whole, `null`: "must be given: the units that there are; 0 to add them later"} {
+		got := w.want(w.admin("POST", "/v1/sales", `{"items":[{"id":"a","stock":`+stock+`}]}`), 400, "invalid")
+		if got.text("field") != "items[0].stock" || got.text("detail") != detail {
+			t.Error(got.raw)
+		}
+	}
+	w.want(w.admin("POST", "/v1/sales", `{"items":[{"id":"a"}]}`), 400, "invalid")
+	w.want(w.admin("POST", "/v1/sales", `{"items":[{"id":"a","stock":0}]}`), 201, "")
+	for _, quantity := range []string{"1.5", "1e2", `"1"`, "true"} {
+		if got := w.want(w.claim("s", `{"user":"u","quantity":`+quantity+`}`), 400, "invalid"); got.text("detail") != whole {
+			t.Error(got.raw)
+		}
+	}
+	if got := w.want(w.claim("s", `{"user":1}`), 400, "invalid"); got.text("detail") != "must be a string" {
+		t.Error(got.raw)
+	}
+}
