@@ -113,7 +113,10 @@ func (s *Server) showSale(c *call) (int, error) {
 
 // listSales answers GET /v1/sales, by id.
 func (s *Server) listSales(c *call) (int, error) {
-	query := c.r.URL.Query()
+	query, err := c.query("limit", "cursor")
+	if err != nil {
+		return 0, err
+	}
 	limit, err := pageSize(query, maxPage)
 	if err != nil {
 		return 0, err

@@ -85,3 +85,29 @@ func TestARefusalSaysWhatIsExpected(t *testing.T) {
 		t.Error(got.raw)
 	}
 }
+
+// TestNoParameterIsDroppedInSilence: who asked for a part is never given the whole.
+func TestNoParameterIsDroppedInSilence(t *testing.T) {
+	w := start(t)
+	w.sale("s", 1, "")
+	w.want(w.claim("s", `{"user":"u;%"}`), 201, "")
+	for path, field := range map[string]string{
+		"/v1/sales/s/claims?user=%zz":           "user",
+		"/v1/sales/s/claims?%zz=1":              "%zz",
+		"/v1/sales/s/claims?stat=held":          "stat",
+		"/v1/sales/s/claims?limit=1;state=held": "limit",
+		"/v1/sales/s/claims?state=held&state=":  "state",
+		"/v1/sales/s/claims?State=held":         "State",
+		"/v1/sales/s/events?afer=1":             "afer",
+		"/v1/sales/s/events?after=%":            "after",
+		"/v1/sales?page=2":                      "page",
+		"/v1/sales?limit=1;cursor=s":            "limit",
+	} {
+		if got := w.want(w.admin("GET", path, ""), 400, "invalid"); got.text("field") != field {
+			t.Errorf("%s: %s", path, got.raw)
+		}
+	}
+	for _, path := range []string{"/v1/sales/s/claims?user=u%3B%25&state=held&limit=1&cursor=", "/v1/sales?", "/v1/sales?limit=1&", "/healthz?x=1"} {
+		w.want(w.admin("GET", path, ""), 200, "")
+	}
+}
