@@ -50,6 +50,7 @@ func (s *Server) claimOrProblem(w http.ResponseWriter, r *http.Request, sale str
 		}
 	}()
 	w.Header()["X-Content-Type-Options"] = nosniff
+	w.Header()["Cache-Control"] = noStore
 	// No look at Origin: another site's page cannot send JSON unasked, and
 	// checkType takes nothing else from a browser.
 	status, err := s.claimInto(w, r, sale, b)

@@ -111,3 +111,35 @@ func TestNoParameterIsDroppedInSilence(t *testing.T) {
 		w.want(w.admin("GET", path, ""), 200, "")
 	}
 }
+
+// TestABodyIsReadAsItIs: what is packed is refused as that, not as bad JSON.
+func TestABodyIsReadAsItIs(t *testing.T) {
+	w := start(t)
+	w.sale("s", 9, "")
+	for _, path := range []string{"/v1/sales/s/claims", "/v1/sales/s/claims:batch", "/v1/sales", "/v1/sales/s/freeze"} {
+		for _, coding := range []string{"gzip", "br", "identity, gzip", "x"} {
+			w.want(w.send(ask{"POST", path, `{"user":"u"}`, []string{"Authorization", "Bearer " + adminToken, "Content-Encoding", coding}}), 415, "unsupported_media_type")
+		}
+	}
+	w.want(w.claim("s", `{"user":"u"}`, "Content-Encoding", "Identity"), 201, "")
+}
+
+// TestNobodyKeepsTheAnswerOfAClaim: on the express lane, on the way of
+// net/http (which a header that the lane does not know makes sure of), and for
+// a path with escapes.
+func TestNobodyKeepsTheAnswerOfAClaim(t *testing.T) {
+	w := start(t)
+	w.sale("s", 9, "")
+	for i, header := range [][]string{nil, {"Content-Encoding", "identity"}} {
+		user := `{"user":"u` + itoa(i) + `"}`
+		for _, status := range []int{201, 409} {
+			got := w.claim("s", user, header...)
+			if got.status != status || got.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%d %v", got.status, got.header)
+			}
+		}
+	}
+	if got := w.claim("%73", `{"user":"odd"}`); got.status != 201 || got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", got.status, got.header)
+	}
+}
