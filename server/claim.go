@@ -100,7 +100,19 @@ func (s *Server) makeClaim(ctx context.Context, caller admission.Caller, sale, k
 	if ask.User, ask.KeyScope, err = caller.Claimant(o.user); err != nil {
 		return rushgate.Receipt{}, err
 	}
-	return s.service.Claim(ctx, ask)
+	receipt, err := s.service.Claim(ctx, ask)
+	if err != nil && caller.Role == admission.Buyer {
+		err = blameToken(err)
+	}
+	return receipt, err
+}
+
+// blameToken words what is wrong with a buyer's user: the body named none.
+func blameToken(err error) error {
+	if e := asError(err); e.Code == rushgate.Invalid && e.Field == "user" {
+		return admission.Refuse("the token's sub cannot be a user: it " + e.Message)
+	}
+	return err
 }
 
 func claimStatus(r *rushgate.Receipt) int {

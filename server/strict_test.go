@@ -143,3 +143,18 @@ func TestNobodyKeepsTheAnswerOfAClaim(t *testing.T) {
 		t.Errorf("%d %v", got.status, got.header)
 	}
 }
+
+// TestASubThatIsNoUser: the buyer named none, so the token is at fault.
+func TestASubThatIsNoUser(t *testing.T) {
+	w := start(t, func(w *world) { w.identity = identities(t, w)["jwt"] })
+	w.sale("s", 1, "")
+	for _, sub := range []string{strings.Repeat("u", 129), "a\u200bb", " u"} {
+		got := w.want(w.claim("s", `{}`, "Authorization", "Bearer "+token(t, sub)), 401, "unauthenticated")
+		if !strings.Contains(got.text("detail"), "the token's sub") || got.header.Get("WWW-Authenticate") == "" || got.text("field") != "" {
+			t.Error(got.raw)
+		}
+	}
+	if got := w.want(w.claim("s", `{"item":"b"}`, "Authorization", "Bearer "+token(t, "u")), 400, "invalid"); got.text("field") != "item" {
+		t.Error(got.raw)
+	}
+}

@@ -27,7 +27,7 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 	}{
 		"unknown flag":         {[]string{"--colour", "red"}, []string{"--colour", "rushgate serve --help"}},
 		"wrong address":        {[]string{"--listen", "8080"}, []string{`--listen "8080"`, "HOST:PORT"}},
-		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "k"}, []string{"not an address of this machine"}},
+		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "the-key-of-the-shop"}, []string{"not an address of this machine"}},
 		"postgres":             {[]string{"--ledger", "postgres://u:secret@db/x"}, []string{"only sqlite", "postgres://…"}},
 		"redis":                {[]string{"--gate", "redis://cache:6379"}, []string{"only memory"}},
 		"dev for everybody":    {[]string{"--listen", "0.0.0.0:0", "--identity", "dev"}, []string{"dev believes everybody", "127.0.0.1"}},
@@ -37,6 +37,7 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"short secret":         {[]string{"--identity", "jwt", "--jwt-secret", "short"}, []string{"32"}},
 		"secret file missing":  {[]string{"--identity", "jwt", "--jwt-secret-file", file + "-not"}, []string{"--jwt-secret-file", "no such file"}},
 		"unknown identity":     {[]string{"--identity", "oauth"}, []string{`"oauth"`, "dev, backend or jwt"}},
+		"short backend key":    {[]string{"--identity", "backend", "--backend-key", "the-key-of-the-shop,short"}, []string{"--backend-key", "16"}},
 		"key for dev":          {[]string{"--backend-key", "k"}, []string{"--identity backend"}},
 		"short admin token":    {[]string{"--admin-token", "1234"}, []string{"--admin-token", "16"}},
 		"log level":            {[]string{"--log-level", "loud"}, []string{"--log-level", "debug"}},
