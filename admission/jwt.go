@@ -58,6 +58,14 @@ func NewJWT(cfg JWTConfig) (*JWT, error) {
 	return j, nil
 }
 
+// Unready says why no token can be checked yet, or nothing.
+func (j *JWT) Unready() string {
+	if j.cfg.Keys != nil && j.cfg.Keys.keys.Load() == nil {
+		return "the key set of the tokens could not be read yet"
+	}
+	return ""
+}
+
 // maxToken bounds what is parsed, in bytes.
 const maxToken = 8 << 10
 
@@ -93,7 +101,7 @@ func (j *JWT) verify(ctx context.Context, token *jwt.JSONWebToken) (*jwt.Claims,
 	}
 	keys, err := j.cfg.Keys.find(ctx, header.KeyID)
 	if err != nil {
-		return nil, &rushgate.Error{Code: rushgate.Unavailable, RetryAfter: time.Second,
+		return nil, &rushgate.Error{Code: rushgate.Unavailable, RetryAfter: j.cfg.Keys.pause(),
 			Message: "tokens cannot be checked now: the key set cannot be reached", Cause: err}
 	}
 	err = Refuse("the token's key is not known")

@@ -46,7 +46,7 @@ func FromURL(client *http.Client, url string) Source {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s answers %s", url, resp.Status)
+			return nil, fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
 		}
 		return readKeySet(resp.Body)
 	}
@@ -121,6 +121,13 @@ func (k *KeySet) find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 		return nil, err
 	}
 	return k.known(id), nil
+}
+
+// pause is how long it takes until the source may be read again.
+func (k *KeySet) pause() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return max(k.tried.Add(retryAfter).Sub(k.now()), time.Second)
 }
 
 func (k *KeySet) known(id string) []jose.JSONWebKey {

@@ -3,6 +3,8 @@ package server_test
 import (
 	"strings"
 	"testing"
+
+	"rushgate/admission"
 )
 
 // TestABadClaimOfABatchSpoilsNoOther: a value that cannot be is a problem in
@@ -155,6 +157,20 @@ func TestASubThatIsNoUser(t *testing.T) {
 		}
 	}
 	if got := w.want(w.claim("s", `{"item":"b"}`, "Authorization", "Bearer "+token(t, "u")), 400, "invalid"); got.text("field") != "item" {
+		t.Error(got.raw)
+	}
+}
+
+// TestNotReadyWithoutKeys: a server that could check no token is sent nobody.
+func TestNotReadyWithoutKeys(t *testing.T) {
+	keys := admission.NewKeySet(admission.FromFile(t.TempDir()+"/none"), nil)
+	defer keys.Close()
+	w := start(t, func(w *world) {
+		var err error
+		w.identity, err = admission.NewJWT(admission.JWTConfig{Keys: keys})
+		w.must(err)
+	})
+	if got := w.send(ask{method: "GET", path: "/readyz"}); got.status != 503 || !strings.Contains(got.text("reason"), "key set") {
 		t.Error(got.raw)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"net"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +22,12 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"keys":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	away := httptest.NewServer(nil)
+	away.Close()
 	for name, c := range map[string]struct {
 		args  []string
 		words []string
@@ -36,6 +43,10 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"jwt without secret":   {[]string{"--identity", "jwt"}, []string{"--jwt-jwks"}},
 		"short secret":         {[]string{"--identity", "jwt", "--jwt-secret", "short"}, []string{"32"}},
 		"secret file missing":  {[]string{"--identity", "jwt", "--jwt-secret-file", file + "-not"}, []string{"--jwt-secret-file", "no such file"}},
+		"key set missing":      {[]string{"--identity", "jwt", "--jwt-jwks", file + "-not"}, []string{"--jwt-jwks", "no such file"}},
+		"key set no JSON":      {[]string{"--identity", "jwt", "--jwt-jwks", file}, []string{"--jwt-jwks", "read the key set"}},
+		"key set without keys": {[]string{"--identity", "jwt", "--jwt-jwks", empty}, []string{"--jwt-jwks", "no public key"}},
+		"key set unreachable":  {[]string{"--identity", "jwt", "--jwt-jwks", away.URL}, []string{"--jwt-jwks", away.URL, "refused"}},
 		"unknown identity":     {[]string{"--identity", "oauth"}, []string{`"oauth"`, "dev, backend or jwt"}},
 		"short backend key":    {[]string{"--identity", "backend", "--backend-key", "the-key-of-the-shop,short"}, []string{"--backend-key", "16"}},
 		"key for dev":          {[]string{"--backend-key", "k"}, []string{"--identity backend"}},
