@@ -220,10 +220,21 @@ func TestKeysThatRotate(t *testing.T) {
 
 	// Away from the start: it cannot be told, so nobody is called a liar.
 	expect(t, id, old.sign(t, c.claims("alice")), "", rushgate.Unavailable)
+	if id.Unready() == "" {
+		t.Error("ready without keys")
+	}
 	from.set(keySet(t, old.public()))
-	expect(t, id, old.sign(t, c.claims("alice")), "", rushgate.Unavailable) // asked a moment ago
+	c.Add(3 * time.Second)
+	var away *rushgate.Error
+	if _, err := id.Identify(t.Context(), old.sign(t, c.claims("alice"))); !errors.As(err, &away) || away.Code != rushgate.Unavailable || away.RetryAfter != 7*time.Second {
+		t.Errorf("%v after %v", err, away.RetryAfter) // asked a moment ago
+	}
 	c.Add(11 * time.Second)
 	expect(t, id, old.sign(t, c.claims("alice")), "alice", "")
+
+	if reason := id.Unready(); reason != "" {
+		t.Error(reason)
+	}
 
 	// A new key is fetched when its first token comes, but not more often
 	// than every ten seconds, whatever key ids are made up.

@@ -58,6 +58,14 @@ func NewJWT(cfg JWTConfig) (*JWT, error) {
 	return j, nil
 }
 
+// Unready says why no token can be checked yet, or nothing.
+func (j *JWT) Unready() string {
+	if j.cfg.Keys != nil && j.cfg.Keys.keys.Load() == nil {
+		return "the key set of the tokens could not be read yet"
+	}
+	return ""
+}
+
 // maxToken bounds what is parsed, in bytes.
 const maxToken = 8 << 10
 
@@ -83,26 +91,46 @@ func (j *JWT) Identify(ctx context.Context, authorization string) (Caller, error
 
 // verify returns the claims of a token whose signature is right.
 func (j *JWT) verify(ctx context.Context, token *jwt.JSONWebToken) (*jwt.Claims, error) {
+	header := token.Headers[0] // a compact token has exactly one
+	if _, ok := header.ExtraHeaders["crit"]; ok {
+		return nil, Refuse("the token has critical header parameters (crit), and none is understood")
+	}
 	var claims jwt.Claims
 	if j.cfg.Keys == nil {
-		if token.Claims(j.cfg.Secret, &claims) != nil {
-			return nil, Refuse("the token's signature is wrong")
-		}
-		return &claims, nil
+		return &claims, read(token, j.cfg.Secret, &claims)
 	}
-	header := token.Headers[0] // a compact token has exactly one
 	keys, err := j.cfg.Keys.find(ctx, header.KeyID)
 	if err != nil {
-		return nil, &rushgate.Error{Code: rushgate.Unavailable, RetryAfter: time.Second,
+		return nil, &rushgate.Error{Code: rushgate.Unavailable, RetryAfter: j.cfg.Keys.pause(),
 			Message: "tokens cannot be checked now: the key set cannot be reached", Cause: err}
 	}
+	err = Refuse("the token's key is not known")
 	for i := range keys {
-		if fits(&keys[i], header.Algorithm) && token.Claims(keys[i].Key, &claims) == nil {
-			return &claims, nil
+		if !fits(&keys[i], header.Algorithm) {
+			continue
+		}
+		if err = read(token, keys[i].Key, &claims); err == nil || err == error(errClaims) {
+			break
 		}
 	}
-	return nil, Refuse("the token's signature is wrong or its key is not known")
+	return &claims, err
 }
+
+// read reads the claims of a token that a key has signed.
+func read(token *jwt.JSONWebToken, key any, claims *jwt.Claims) error {
+	if token.Claims(key, claims) == nil {
+		return nil
+	}
+	if token.Claims(key) == nil { // it is only the reading that fails
+		return errClaims
+	}
+	return errSignature
+}
+
+var (
+	errClaims    = Refuse("the token's claims are malformed")
+	errSignature = Refuse("the token's signature is wrong")
+)
 
 // fits says whether a key may be used with an algorithm: a key that names one
 // is for that one only.

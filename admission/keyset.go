@@ -2,8 +2,8 @@ package admission
 
 import (
 	"context"
+	"crypto/rsa"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,7 +46,7 @@ func FromURL(client *http.Client, url string) Source {
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s answers %s", url, resp.Status)
+			return nil, fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
 		}
 		return readKeySet(resp.Body)
 	}
@@ -121,6 +121,13 @@ func (k *KeySet) find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 		return nil, err
 	}
 	return k.known(id), nil
+}
+
+// pause is how long it takes until the source may be read again.
+func (k *KeySet) pause() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return max(k.tried.Add(retryAfter).Sub(k.now()), time.Second)
 }
 
 func (k *KeySet) known(id string) []jose.JSONWebKey {
@@ -212,12 +219,20 @@ func parseKeySet(raw []byte) ([]jose.JSONWebKey, error) {
 	for _, one := range set.Keys {
 		var key jose.JSONWebKey
 		// A secret is no public key, nor is a private one published by mistake.
-		if json.Unmarshal(one, &key) == nil && key.Valid() && key.IsPublic() {
+		if json.Unmarshal(one, &key) == nil && key.Valid() && key.IsPublic() && strong(&key) {
 			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("read the key set: it has no public key")
+		return nil, fmt.Errorf("read the key set: it has no public key (of RSA, at least %d bits)", minRSA)
 	}
 	return keys, nil
+}
+
+// minRSA is the shortest RSA key that is believed, in bits (RFC 7518, section 3.3).
+const minRSA = 2048
+
+func strong(key *jose.JSONWebKey) bool {
+	rsaKey, ok := key.Key.(*rsa.PublicKey)
+	return !ok || rsaKey.N.BitLen() >= minRSA
 }

@@ -134,9 +134,11 @@ func TestIdentities(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, set := range map[string]func(*app.Config){
-		"dev":     func(c *app.Config) {},
-		"backend": func(c *app.Config) { c.Identity, c.BackendKey = "backend", []string{"old-key", "new-key"} },
-		"jwt":     func(c *app.Config) { c.Identity, c.JWTFile = "jwt", secret },
+		"dev": func(c *app.Config) {},
+		"backend": func(c *app.Config) {
+			c.Identity, c.BackendKey = "backend", []string{"the-old-key-of-the-shop", "the-new-key-of-the-shop"}
+		},
+		"jwt": func(c *app.Config) { c.Identity, c.JWTFile = "jwt", secret },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			cfg := config(t)
@@ -146,8 +148,8 @@ func TestIdentities(t *testing.T) {
 			if _, err := operator.CreateSale(t.Context(), client.Sale{ID: "s", Hold: "1h", Items: []client.Item{{ID: "a", Stock: 5}}}); err != nil {
 				t.Fatal(err)
 			}
-			for token, want := range map[string]client.Code{"": client.Unauthenticated, "wrong": client.Unauthenticated, "new-key": client.Unauthenticated} {
-				if kind == "dev" || kind == "backend" && token == "new-key" {
+			for token, want := range map[string]client.Code{"": client.Unauthenticated, "wrong": client.Unauthenticated, "the-new-key-of-the-shop": client.Unauthenticated} {
+				if kind == "dev" || kind == "backend" && token == "the-new-key-of-the-shop" {
 					want = ""
 				}
 				_, err := connect(t, p.URL(), token).Claim(t.Context(), "s", client.Ask{User: "u"})
@@ -191,7 +193,7 @@ func TestLogKeepsSecrets(t *testing.T) {
 	var log bytes.Buffer
 	cfg := config(t)
 	cfg.AdminToken = "an-admin-token-of-some-length"
-	cfg.Identity, cfg.BackendKey = "backend", []string{"a-backend-key"}
+	cfg.Identity, cfg.BackendKey = "backend", []string{"a-backend-key-of-some-length"}
 	p, err := app.Open(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +202,7 @@ func TestLogKeepsSecrets(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if s := log.String(); strings.Contains(s, cfg.AdminToken) || strings.Contains(s, "a-backend-key") {
+	if s := log.String(); strings.Contains(s, cfg.AdminToken) || strings.Contains(s, "a-backend-key-of-some-length") {
 		t.Errorf("a secret in the log: %s", s)
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Data, app.TokenFile)); err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,6 +109,9 @@ func (c *Config) validateIdentity() error {
 		if len(c.BackendKey) == 0 {
 			return errors.New("--identity backend needs the API key of your server: --backend-key KEY")
 		}
+		if !every(c.BackendKey, validToken) {
+			return fmt.Errorf("--backend-key must be %d to %d visible ASCII characters without spaces", minToken, maxToken)
+		}
 	case identityJWT:
 		if secrets != 1 {
 			return errors.New("--identity jwt needs one of --jwt-secret, --jwt-secret-file and --jwt-jwks")
@@ -122,6 +126,10 @@ func (c *Config) validateIdentity() error {
 		return fmt.Errorf("the --jwt-… flags are for --identity jwt, and the identity is %s", kind)
 	}
 	return nil
+}
+
+func every(texts []string, good func(string) bool) bool {
+	return !slices.ContainsFunc(texts, func(s string) bool { return !good(s) })
 }
 
 // loopback says that only this machine can reach the address. A name is

@@ -48,7 +48,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Program, error) {
 // and leaves no trace comes first; whoever connects early waits until the
 // first answer.
 func (p *Program) open(ctx context.Context) error {
-	identity, err := p.openIdentity()
+	identity, err := p.openIdentity(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,14 +167,21 @@ func (p *Program) openService(ctx context.Context, ledger rushgate.Ledger, metri
 		}})
 }
 
-// openIdentity makes what knows the buyers.
-func (p *Program) openIdentity() (admission.Identity, error) {
+// openIdentity makes what knows the buyers. A key set must be there at start:
+// later, the keys that are known go on while its source is away.
+func (p *Program) openIdentity(ctx context.Context) (admission.Identity, error) {
 	identity, keys, err := newIdentity(&p.cfg)
 	if err != nil || keys == nil {
 		return identity, err
 	}
-	return identity, p.group.Start(lifecycle.Part{Name: "key set",
-		Stop: func(context.Context) error { keys.Close(); return nil }})
+	if err := p.group.Start(lifecycle.Part{Name: "key set",
+		Stop: func(context.Context) error { keys.Close(); return nil }}); err != nil {
+		return nil, err
+	}
+	if err := keys.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("--jwt-jwks %s: %w", hideUser(p.cfg.JWTJWKS), err)
+	}
+	return identity, nil
 }
 
 // Addr returns the address that is served.

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"fmt"
+	"context"
 	"net/http"
 
 	"rushgate"
@@ -24,16 +24,9 @@ func (s *Server) claimBatch(c *call) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	requests := make([]rushgate.ClaimRequest, len(orders))
-	for i, o := range orders {
-		requests[i] = rushgate.ClaimRequest{Sale: c.r.PathValue("sale"), Item: o.item, User: o.user, Quantity: o.quantity, Key: o.key}
-	}
-	results, err := s.service.ClaimBatch(c.r.Context(), requests)
+	results, err := s.claimOrders(c.r.Context(), c.r.PathValue("sale"), orders)
 	if err != nil {
 		return 0, err
-	}
-	if rushgate.CodeOf(results[0].Err) == rushgate.NotFound {
-		return 0, results[0].Err // the sale: it is the same one for all
 	}
 	c.out = append(c.out[:0], `{"results":[`...)
 	for i := range results {
@@ -44,6 +37,35 @@ func (s *Server) claimBatch(c *call) (int, error) {
 	}
 	c.out = append(c.out, "]}"...)
 	return c.send(http.StatusOK)
+}
+
+// claimOrders makes the claims of orders that can be one, and returns a result
+// for each order, in its place.
+func (s *Server) claimOrders(ctx context.Context, sale string, orders []order) ([]rushgate.Result, error) {
+	results := make([]rushgate.Result, len(orders))
+	requests := make([]rushgate.ClaimRequest, 0, len(orders))
+	for i, o := range orders {
+		if results[i].Err = o.wrong; o.wrong == nil {
+			requests = append(requests, rushgate.ClaimRequest{Sale: sale, Item: o.item, User: o.user, Quantity: o.quantity, Key: o.key})
+		}
+	}
+	if len(requests) == 0 {
+		_, err := s.service.Sale(ctx, sale)
+		return results, err
+	}
+	made, err := s.service.ClaimBatch(ctx, requests)
+	if err != nil {
+		return nil, err
+	}
+	if rushgate.CodeOf(made[0].Err) == rushgate.NotFound {
+		return nil, made[0].Err // the sale: it is the same one for all
+	}
+	for i := range results {
+		if results[i].Err == nil {
+			results[i], made = made[0], made[1:]
+		}
+	}
+	return results, nil
 }
 
 func (s *Server) appendResult(b []byte, r *rushgate.Result) []byte {
@@ -81,19 +103,23 @@ func readStrictBatch(in []byte) ([]order, error) {
 	}
 	orders := make([]order, len(body.Claims))
 	for i := range body.Claims {
-		o, err := body.Claims[i].order(fmt.Sprintf("claims[%d].", i))
-		if err != nil {
-			return nil, err
-		}
-		if key := body.Claims[i].Key; key != nil {
-			if *key == "" {
-				return nil, invalid(fmt.Sprintf("claims[%d].idempotency_key", i), "must not be empty; leave it out")
-			}
-			o.key = *key
-		}
-		orders[i] = o
+		orders[i] = body.Claims[i].order()
 	}
 	return orders, nil
+}
+
+// order returns the order, or one that says what is wrong with it.
+func (b *batchOrder) order() order {
+	o, err := b.orderBody.order()
+	switch {
+	case err != nil:
+		o.wrong = err
+	case b.Key != nil && *b.Key == "":
+		o.wrong = invalid("idempotency_key", "must not be empty; leave it out")
+	case b.Key != nil:
+		o.key = *b.Key
+	}
+	return o
 }
 
 // readPlainBatch reads {"claims":[…]} of plain orders, as readPlainOrder does.

@@ -68,11 +68,17 @@ func truncated(err error) error {
 	return e
 }
 
-// checkRequestType is checkType for a request of net/http.
+// checkRequestType is checkType for a request of net/http. The express lane
+// leaves bodies that say how they are coded to it.
 func checkRequestType(r *http.Request) error {
 	var kind string
 	if h := r.Header["Content-Type"]; len(h) > 0 {
 		kind = h[0]
+	}
+	for _, coding := range r.Header["Content-Encoding"] {
+		if !strings.EqualFold(coding, "identity") {
+			return errEncoded(coding)
+		}
 	}
 	return checkType(kind, len(r.Header["Origin"]) > 0 || len(r.Header["Sec-Fetch-Site"]) > 0)
 }

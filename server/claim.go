@@ -50,6 +50,7 @@ func (s *Server) claimOrProblem(w http.ResponseWriter, r *http.Request, sale str
 		}
 	}()
 	w.Header()["X-Content-Type-Options"] = nosniff
+	w.Header()["Cache-Control"] = noStore
 	// No look at Origin: another site's page cannot send JSON unasked, and
 	// checkType takes nothing else from a browser.
 	status, err := s.claimInto(w, r, sale, b)
@@ -99,7 +100,19 @@ func (s *Server) makeClaim(ctx context.Context, caller admission.Caller, sale, k
 	if ask.User, ask.KeyScope, err = caller.Claimant(o.user); err != nil {
 		return rushgate.Receipt{}, err
 	}
-	return s.service.Claim(ctx, ask)
+	receipt, err := s.service.Claim(ctx, ask)
+	if err != nil && caller.Role == admission.Buyer {
+		err = blameToken(err)
+	}
+	return receipt, err
+}
+
+// blameToken words what is wrong with a buyer's user: the body named none.
+func blameToken(err error) error {
+	if e := asError(err); e.Code == rushgate.Invalid && e.Field == "user" {
+		return admission.Refuse("the token's sub cannot be a user: it " + e.Message)
+	}
+	return err
 }
 
 func claimStatus(r *rushgate.Receipt) int {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -71,37 +72,51 @@ func malformed(err error) *rushgate.Error {
 			return invalid(field, "there is no such field")
 		case errors.Is(semantic.Err, strconv.ErrRange):
 			return invalid(field, "the number is too large")
-		case semantic.JSONKind != 0:
-			return invalid(field, "must not be %s", kindName(semantic.JSONKind))
 		}
-		return invalid(field, "is not what is expected there")
+		return invalid(field, "must be %s", expected(semantic.GoType))
 	}
 	return invalid("", "the body cannot be read as JSON")
 }
+
+// expected names what a field of a type is in JSON.
+func expected(t reflect.Type) string {
+	if t == nil {
+		return "something else"
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[instant]():
+		return instantLike
+	case reflect.TypeFor[span]():
+		return spanLike
+	case reflect.TypeFor[amount]():
+		return wholeNumber
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Int64:
+		return wholeNumber
+	case reflect.Slice:
+		return "an array"
+	}
+	return "an object"
+}
+
+// What a field must be, in the words of a refusal.
+const (
+	instantLike = "a time like 2026-11-11T00:00:00Z"
+	spanLike    = `a string like "15m", "90s" or "0"`
+	wholeNumber = "a whole number"
+)
 
 func plain(err error) string {
 	if err == nil {
 		return "something unexpected"
 	}
 	return strings.TrimPrefix(err.Error(), "jsontext: ")
-}
-
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '"':
-		return "a string, or not this one"
-	case '0':
-		return "a number, or not this one"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	}
-	return "of this type"
 }
 
 // fieldAt turns a JSON pointer into the way the API names fields:
@@ -141,6 +156,24 @@ func (o *optional[T]) ptr() *T {
 	return &o.value
 }
 
+// instant is a moment as the API reads it, in UTC. One that is given is never
+// Go's zero time, which stands for a side of the window that is open.
+type instant time.Time
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *instant) UnmarshalText(text []byte) error {
+	var t time.Time
+	if err := t.UnmarshalText(text); err != nil {
+		return &rushgate.Error{Code: rushgate.Invalid, Message: "must be " + instantLike}
+	}
+	t = t.UTC()
+	if t.Year() < 1970 || t.Year() > 9999 {
+		return &rushgate.Error{Code: rushgate.Invalid, Message: "must be in the years 1970 to 9999, in UTC"}
+	}
+	*i = instant(t)
+	return nil
+}
+
 // span is a duration as the API writes it: "15m", "90s", "0".
 type span time.Duration
 
@@ -148,7 +181,7 @@ type span time.Duration
 func (s *span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		return &rushgate.Error{Code: rushgate.Invalid, Message: `must be a duration like "15m", "90s" or "0"`}
+		return &rushgate.Error{Code: rushgate.Invalid, Message: "must be " + spanLike}
 	}
 	*s = span(d)
 	return nil

@@ -21,7 +21,7 @@ const eventPage = 256
 
 // events answers GET /v1/sales/{sale}/events?after=SEQ.
 func (s *Server) events(c *call) (int, error) {
-	after, err := resumeAt(c.r)
+	after, err := c.resumeAt()
 	if err != nil {
 		return 0, err
 	}
@@ -42,10 +42,14 @@ func (s *Server) events(c *call) (int, error) {
 
 // resumeAt returns the number of the last event that the reader has. A browser
 // that reconnects says it in Last-Event-ID, and keeps the query of the first time.
-func resumeAt(r *http.Request) (int64, error) {
-	text := r.Header.Get("Last-Event-ID")
+func (c *call) resumeAt() (int64, error) {
+	query, err := c.query("after")
+	if err != nil {
+		return 0, err
+	}
+	text := c.r.Header.Get("Last-Event-ID")
 	if text == "" {
-		text = r.URL.Query().Get("after")
+		text = query.Get("after")
 	}
 	if text == "" {
 		return 0, nil

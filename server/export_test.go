@@ -28,7 +28,7 @@ func ReadStrictly(body string) (user, item string, quantity int64, err error) {
 	if err := decodeStrictly([]byte(body), &b); err != nil {
 		return "", "", 0, err
 	}
-	o, err := b.order("")
+	o, err := b.order()
 	return o.user, o.item, o.quantity, err
 }
 

@@ -63,6 +63,7 @@ func (s *Server) expressOrPanic(r *lane.Request, reply *lane.Reply) {
 	reply.Status = claimStatus(&receipt)
 	reply.AddHeader("Content-Type", typeJSON[0])
 	reply.AddHeader("X-Content-Type-Options", nosniff[0])
+	reply.AddHeader("Cache-Control", noStore[0])
 	reply.Body = appendClaim(reply.Body, &receipt)
 }
 
@@ -86,6 +87,7 @@ func (s *Server) expressProblem(r *lane.Request, reply *lane.Reply, err error) {
 	reply.Status = p.status
 	reply.AddHeader("Content-Type", typeProblem[0])
 	reply.AddHeader("X-Content-Type-Options", nosniff[0])
+	reply.AddHeader("Cache-Control", noStore[0])
 	if p.retryAfter > 0 {
 		reply.AddHeader("Retry-After", strconv.FormatInt(p.retryAfter, 10))
 	}

@@ -34,5 +34,8 @@ func (s *Server) unready() string {
 	if reason := s.notReady.Load(); reason != nil {
 		return *reason
 	}
+	if i, ok := s.identity.(interface{ Unready() string }); ok {
+		return i.Unready()
+	}
 	return ""
 }

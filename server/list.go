@@ -13,10 +13,12 @@ const maxPage = 1000
 
 // listClaims answers GET /v1/sales/{sale}/claims.
 func (s *Server) listClaims(c *call) (int, error) {
-	query := c.r.URL.Query()
+	query, err := c.query("user", "item", "state", "limit", "cursor")
+	if err != nil {
+		return 0, err
+	}
 	q := rushgate.ClaimQuery{Sale: c.r.PathValue("sale"), User: query.Get("user"), Item: query.Get("item"),
 		State: rushgate.State(query.Get("state"))}
-	var err error
 	if q.Limit, err = pageSize(query, 100); err != nil {
 		return 0, err
 	}

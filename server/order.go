@@ -1,6 +1,11 @@
 package server
 
 import (
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"rushgate"
 )
 
@@ -10,24 +15,44 @@ type order struct {
 	item     string
 	quantity int64 // 0 when left out
 	key      string
+	wrong    error // in a batch: why this one is refused
 }
 
 // orderBody is an order as JSON. The pointer tells 0, which is wrong, from a
 // quantity that was left out.
 type orderBody struct {
-	User     string `json:"user"`
-	Item     string `json:"item"`
-	Quantity *int64 `json:"quantity"`
+	User     string  `json:"user"`
+	Item     string  `json:"item"`
+	Quantity *amount `json:"quantity"`
 }
 
-func (b *orderBody) order(field string) (order, error) {
-	o := order{user: b.User, item: b.Item}
-	if b.Quantity != nil {
-		if *b.Quantity < 1 || *b.Quantity > rushgate.MaxQuantity {
-			return order{}, invalid(field+"quantity", "must be 1 to %d", rushgate.MaxQuantity)
-		}
-		o.quantity = *b.Quantity
+// amount is any number. That it is one is a matter of the document; whether it
+// can be a quantity is a matter of the one claim that it stands in.
+type amount string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (a *amount) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '0' {
+		return &rushgate.Error{Code: rushgate.Invalid, Message: "must be " + wholeNumber}
 	}
+	raw, err := d.ReadValue()
+	*a = amount(raw)
+	return err
+}
+
+func (b *orderBody) order() (order, error) {
+	o := order{user: b.User, item: b.Item}
+	if b.Quantity == nil {
+		return o, nil
+	}
+	n, err := strconv.ParseInt(string(*b.Quantity), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return order{}, invalid("quantity", "must be %s", wholeNumber)
+	case err != nil || n < 1 || n > rushgate.MaxQuantity:
+		return order{}, invalid("quantity", "must be 1 to %d", rushgate.MaxQuantity)
+	}
+	o.quantity = n
 	return o, nil
 }
 
@@ -42,7 +67,7 @@ func readOrder(body []byte) (order, error) {
 	if err := decodeStrictly(body, &b); err != nil {
 		return order{}, err
 	}
-	return b.order("")
+	return b.order()
 }
 
 // readPlainOrder reads {"user":"…","item":"…","quantity":N} with any of the

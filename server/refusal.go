@@ -30,6 +30,10 @@ func errType() *rushgate.Error {
 	return &rushgate.Error{Code: codeUnsupportedType, Message: "the body must be application/json, and say so in Content-Type"}
 }
 
+func errEncoded(coding string) *rushgate.Error {
+	return &rushgate.Error{Code: codeUnsupportedType, Message: "the body must be sent as it is, without Content-Encoding " + clip(coding)}
+}
+
 func errCrossSite() *rushgate.Error {
 	return &rushgate.Error{Code: admission.Forbidden, Message: "a page of another origin may not send this"}
 }

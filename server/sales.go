@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,8 +16,8 @@ import (
 type saleBody struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name"`
-	OpensAt  *time.Time     `json:"opens_at"`
-	ClosesAt *time.Time     `json:"closes_at"`
+	OpensAt  *instant       `json:"opens_at"`
+	ClosesAt *instant       `json:"closes_at"`
 	PerUser  *int64         `json:"per_user"`
 	Hold     *span          `json:"hold"`
 	Ack      rushgate.Ack   `json:"ack"`
@@ -26,7 +27,7 @@ type saleBody struct {
 type saleBodyItem struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
-	Stock int64  `json:"stock"`
+	Stock *int64 `json:"stock"`
 }
 
 // What a sale has when the body leaves it out: one per person, and a quarter
@@ -45,16 +46,19 @@ func (b *saleBody) sale() (rushgate.Sale, error) {
 		sale.Hold = time.Duration(*b.Hold)
 	}
 	if b.OpensAt != nil {
-		sale.OpensAt = *b.OpensAt
+		sale.OpensAt = time.Time(*b.OpensAt)
 	}
 	if b.ClosesAt != nil {
-		sale.ClosesAt = *b.ClosesAt
+		sale.ClosesAt = time.Time(*b.ClosesAt)
 	}
 	if len(b.Items) > rushgate.MaxItems {
 		return sale, invalid("items", "must have 1 to %d items", rushgate.MaxItems)
 	}
-	for _, it := range b.Items {
-		sale.Items = append(sale.Items, rushgate.Item{ID: it.ID, Name: it.Name, Stock: it.Stock})
+	for i, it := range b.Items {
+		if it.Stock == nil {
+			return sale, invalid(fmt.Sprintf("items[%d].stock", i), "must be given: the units that there are; 0 to add them later")
+		}
+		sale.Items = append(sale.Items, rushgate.Item{ID: it.ID, Name: it.Name, Stock: *it.Stock})
 	}
 	return sale, nil
 }
@@ -79,11 +83,11 @@ func (s *Server) createSale(c *call) (int, error) {
 
 // changeBody is the body that changes a sale; null clears a moment.
 type changeBody struct {
-	Name     *string             `json:"name"`
-	OpensAt  optional[time.Time] `json:"opens_at"`
-	ClosesAt optional[time.Time] `json:"closes_at"`
-	PerUser  *int64              `json:"per_user"`
-	Hold     *span               `json:"hold"`
+	Name     *string           `json:"name"`
+	OpensAt  optional[instant] `json:"opens_at"`
+	ClosesAt optional[instant] `json:"closes_at"`
+	PerUser  *int64            `json:"per_user"`
+	Hold     *span             `json:"hold"`
 }
 
 // changeSale answers PATCH /v1/sales/{sale}.
@@ -93,7 +97,7 @@ func (s *Server) changeSale(c *call) (int, error) {
 		return 0, err
 	}
 	return c.sendSale(s.service.ChangeSale(c.r.Context(), c.r.PathValue("sale"), rushgate.SaleChange{
-		Name: body.Name, OpensAt: body.OpensAt.ptr(), ClosesAt: body.ClosesAt.ptr(),
+		Name: body.Name, OpensAt: (*time.Time)(body.OpensAt.ptr()), ClosesAt: (*time.Time)(body.ClosesAt.ptr()),
 		PerUser: body.PerUser, Hold: (*time.Duration)(body.Hold)}))
 }
 
@@ -109,7 +113,10 @@ func (s *Server) showSale(c *call) (int, error) {
 
 // listSales answers GET /v1/sales, by id.
 func (s *Server) listSales(c *call) (int, error) {
-	query := c.r.URL.Query()
+	query, err := c.query("limit", "cursor")
+	if err != nil {
+		return 0, err
+	}
 	limit, err := pageSize(query, maxPage)
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"net"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,13 +22,19 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(empty, []byte(`{"keys":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	away := httptest.NewServer(nil)
+	away.Close()
 	for name, c := range map[string]struct {
 		args  []string
 		words []string
 	}{
 		"unknown flag":         {[]string{"--colour", "red"}, []string{"--colour", "rushgate serve --help"}},
 		"wrong address":        {[]string{"--listen", "8080"}, []string{`--listen "8080"`, "HOST:PORT"}},
-		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "k"}, []string{"not an address of this machine"}},
+		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "the-key-of-the-shop"}, []string{"not an address of this machine"}},
 		"postgres":             {[]string{"--ledger", "postgres://u:secret@db/x"}, []string{"only sqlite", "postgres://…"}},
 		"redis":                {[]string{"--gate", "redis://cache:6379"}, []string{"only memory"}},
 		"dev for everybody":    {[]string{"--listen", "0.0.0.0:0", "--identity", "dev"}, []string{"dev believes everybody", "127.0.0.1"}},
@@ -36,7 +43,12 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"jwt without secret":   {[]string{"--identity", "jwt"}, []string{"--jwt-jwks"}},
 		"short secret":         {[]string{"--identity", "jwt", "--jwt-secret", "short"}, []string{"32"}},
 		"secret file missing":  {[]string{"--identity", "jwt", "--jwt-secret-file", file + "-not"}, []string{"--jwt-secret-file", "no such file"}},
+		"key set missing":      {[]string{"--identity", "jwt", "--jwt-jwks", file + "-not"}, []string{"--jwt-jwks", "no such file"}},
+		"key set no JSON":      {[]string{"--identity", "jwt", "--jwt-jwks", file}, []string{"--jwt-jwks", "read the key set"}},
+		"key set without keys": {[]string{"--identity", "jwt", "--jwt-jwks", empty}, []string{"--jwt-jwks", "no public key"}},
+		"key set unreachable":  {[]string{"--identity", "jwt", "--jwt-jwks", away.URL}, []string{"--jwt-jwks", away.URL, "refused"}},
 		"unknown identity":     {[]string{"--identity", "oauth"}, []string{`"oauth"`, "dev, backend or jwt"}},
+		"short backend key":    {[]string{"--identity", "backend", "--backend-key", "the-key-of-the-shop,short"}, []string{"--backend-key", "16"}},
 		"key for dev":          {[]string{"--backend-key", "k"}, []string{"--identity backend"}},
 		"short admin token":    {[]string{"--admin-token", "1234"}, []string{"--admin-token", "16"}},
 		"log level":            {[]string{"--log-level", "loud"}, []string{"--log-level", "debug"}},
