@@ -205,6 +205,9 @@ func (d *desk) record(b *batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	err := d.ledger.Record(ctx, &b.write)
+	if errors.Is(err, ErrLost) {
+		d.fail(err)
+	}
 	if !errors.Is(err, ErrUnknown) {
 		return err
 	}

@@ -135,6 +135,10 @@ func (r *Restock) On() string { return r.Sale }
 // the batch was committed.
 var ErrUnknown = errors.New("it is unknown whether the batch was committed")
 
+// ErrLost marks an error after which the ledger will not recover by itself: its
+// file is damaged, or gone. Whoever meets it stops selling.
+var ErrLost = errors.New("the ledger is damaged or gone")
+
 // Barrier names what in the database refused a batch.
 type Barrier string
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"rushgate"
 )
@@ -120,4 +121,37 @@ func TestAChangeThatWaitedThroughARebuildKeepsTheNewEpoch(t *testing.T) {
 	}
 	w.audit(t)
 	w.mustClaim(t, "ann")
+}
+
+// A ledger that is damaged or gone does not recover by itself: the service
+// stops instead of refusing everybody for ever as if it were busy.
+func TestALostLedgerStopsTheService(t *testing.T) {
+	lost := fmt.Errorf("page 7: %w", rushgate.ErrLost)
+	t.Run("while recording", func(t *testing.T) {
+		w, f := newFaultyWorld(t)
+		w.sell(t, 5)
+		f.once(func(*rushgate.Batch, func() error) error { return lost })
+		_, err := w.claim("ann")
+		wantCode(t, err, rushgate.Unavailable)
+		<-w.shop.Failed()
+		if !errors.Is(w.shop.Err(), rushgate.ErrLost) {
+			t.Fatal(w.shop.Err())
+		}
+	})
+	t.Run("while sweeping", func(t *testing.T) {
+		w := &world{dir: t.TempDir(), clock: newClock(), sweepEvery: time.Millisecond}
+		w.wrapLedger = func(l rushgate.Ledger) rushgate.Ledger { return &unreadable{l, lost} }
+		w.start(t)
+		<-w.shop.Failed()
+	})
+}
+
+// unreadable is a ledger whose due claims cannot be read.
+type unreadable struct {
+	rushgate.Ledger
+	err error
+}
+
+func (u *unreadable) Expired(context.Context, time.Time, int) ([]rushgate.Claim, error) {
+	return nil, u.err
 }

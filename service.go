@@ -320,11 +320,15 @@ func (s *Service) Changed(sale string) <-chan struct{} {
 	return s.watch.changed(sale)
 }
 
-// asError makes an *Error of whatever a ledger returned.
+// asError makes an *Error of whatever a ledger returned. A ledger that is lost
+// ends the service: nothing that it would sell could be written down.
 func (s *Service) asError(err error) error {
 	var e *Error
 	if err == nil || errors.As(err, &e) {
 		return err
+	}
+	if errors.Is(err, ErrLost) {
+		s.desk.fail(err)
 	}
 	return unavailable(err, "the ledger cannot be read now")
 }

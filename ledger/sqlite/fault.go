@@ -15,7 +15,20 @@ import (
 
 // ErrCorrupt marks an error that says that the database file is damaged.
 // Nothing that it holds can be relied on: the program should stop.
-var ErrCorrupt = errors.New("the ledger's database is damaged")
+var ErrCorrupt error = lost("the ledger's database is damaged")
+
+// ErrGone marks an error that says that the files of the ledger were removed or
+// replaced while it was open: the program should stop.
+var ErrGone error = lost("the ledger's files were removed or replaced")
+
+// lost is an error that is rushgate.ErrLost.
+type lost string
+
+// Error implements error.
+func (l lost) Error() string { return string(l) }
+
+// Is makes the error one that a service stops for.
+func (lost) Is(target error) bool { return target == rushgate.ErrLost }
 
 // ErrLocked marks the error of Open when another process has the folder.
 var ErrLocked = errors.New("another process uses this folder")

@@ -73,6 +73,7 @@ type Ledger struct {
 	dir  string
 	opts Options
 	lock *os.File // nil when read only
+	here presence // empty when read only
 
 	// mu guards the writing connection: one transaction at a time.
 	mu     sync.Mutex
@@ -148,6 +149,10 @@ func (l *Ledger) start(ctx context.Context) error {
 		return err
 	}
 	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	var err error
+	if l.here, err = takePresence(l.dir); err != nil {
 		return err
 	}
 	l.keeper = keep(l)

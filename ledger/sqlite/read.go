@@ -35,6 +35,9 @@ func (l *Ledger) readFrom(ctx context.Context, pool **sql.DB, f func(*sql.DB) er
 	if err := l.certain(ctx); err != nil {
 		return err
 	}
+	if err := l.here.check(l.dir); err != nil {
+		return err
+	}
 	l.reads.RLock()
 	defer l.reads.RUnlock()
 	if *pool == nil {

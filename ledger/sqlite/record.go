@@ -78,7 +78,7 @@ func (l *Ledger) write(ctx context.Context, around func(func() error) error, do 
 	switch {
 	case err == nil:
 		l.keeper.wrote()
-		return nil
+		return l.here.check(l.dir)
 	case definite(err):
 		l.rollback(ctx)
 		return err
