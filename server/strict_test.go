@@ -174,3 +174,16 @@ func TestNotReadyWithoutKeys(t *testing.T) {
 		t.Error(got.raw)
 	}
 }
+
+// TestAnAuditThatCannotBeMadeHasFailed: an alarm that waits for failed audits
+// must ring.
+func TestAnAuditThatCannotBeMadeHasFailed(t *testing.T) {
+	w := start(t)
+	w.sale("s", 1, "")
+	w.want(w.admin("GET", "/v1/sales/none/audit", ""), 404, "not_found")
+	w.must(w.shop.Close(t.Context()))
+	w.want(w.admin("GET", "/v1/sales/s/audit", ""), 503, "unavailable")
+	if got := w.send(ask{method: "GET", path: "/metrics"}); !strings.Contains(got.raw, `rushgate_audits_total{result="failed"} 1`) {
+		t.Error(got.raw)
+	}
+}
