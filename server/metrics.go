@@ -72,7 +72,7 @@ func (m *Metrics) desk() {
 }
 
 func (m *Metrics) auditor() {
-	m.audits = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rushgate_audits_total", Help: "Audits of a sale, by result."}, []string{"result"})
+	m.audits = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rushgate_audits_total", Help: "Audits of a sale, by result; one that could not be made has failed."}, []string{"result"})
 	m.lastAuditOK = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rushgate_audit_ok", Help: "1 if the last audit of the sale found every invariant to hold."}, []string{"sale"})
 	m.healed = prometheus.NewCounter(prometheus.CounterOpts{Name: "rushgate_audit_healed_units_total", Help: "Stranded units that the auditor gave back."})
 	m.registry.MustRegister(m.audits, m.lastAuditOK, m.healed)
@@ -114,6 +114,9 @@ func (m *Metrics) Audited(r *rushgate.Report) {
 	m.lastAuditOK.WithLabelValues(r.Sale).Set(ok)
 	m.healed.Add(float64(r.Healed))
 }
+
+// unaudited counts an audit that could not be made.
+func (m *Metrics) unaudited() { m.audits.WithLabelValues("failed").Inc() }
 
 // expose answers GET /metrics.
 func (s *Server) expose(c *call) (int, error) {

@@ -84,6 +84,9 @@ type checkDocument struct {
 func (s *Server) audit(c *call) (int, error) {
 	report, err := s.service.Audit(c.r.Context(), c.r.PathValue("sale"))
 	if err != nil {
+		if rushgate.CodeOf(err) == rushgate.Unavailable && c.r.Context().Err() == nil {
+			s.metrics.unaudited() // what could not be looked at is not known to be right
+		}
 		return 0, err
 	}
 	d := auditDocument{Sale: report.Sale, OK: report.OK, At: report.At.UTC().Format(timeLayout), Healed: report.Healed}

@@ -133,6 +133,7 @@ func TestNobodyKeepsTheAnswerOfAClaim(t *testing.T) {
 	w := start(t)
 	w.sale("s", 9, "")
 	for i, header := range [][]string{nil, {"Content-Encoding", "identity"}} {
+		w.http.Client().CloseIdleConnections() // net/http keeps a connection that it has once
 		user := `{"user":"u` + itoa(i) + `"}`
 		for _, status := range []int{201, 409} {
 			got := w.claim("s", user, header...)
@@ -171,6 +172,19 @@ func TestNotReadyWithoutKeys(t *testing.T) {
 		w.must(err)
 	})
 	if got := w.send(ask{method: "GET", path: "/readyz"}); got.status != 503 || !strings.Contains(got.text("reason"), "key set") {
+		t.Error(got.raw)
+	}
+}
+
+// TestAnAuditThatCannotBeMadeHasFailed: an alarm that waits for failed audits
+// must ring.
+func TestAnAuditThatCannotBeMadeHasFailed(t *testing.T) {
+	w := start(t)
+	w.sale("s", 1, "")
+	w.want(w.admin("GET", "/v1/sales/none/audit", ""), 404, "not_found")
+	w.must(w.shop.Close(t.Context()))
+	w.want(w.admin("GET", "/v1/sales/s/audit", ""), 503, "unavailable")
+	if got := w.send(ask{method: "GET", path: "/metrics"}); !strings.Contains(got.raw, `rushgate_audits_total{result="failed"} 1`) {
 		t.Error(got.raw)
 	}
 }
