@@ -176,7 +176,7 @@ func (s *Service) ask(r *ClaimRequest) (Ask, *Sale, error) {
 	case err != nil:
 		return Ask{}, nil, err
 	case !validUser(r.User):
-		return Ask{}, nil, invalid("user", "must be 1 to %d bytes of printable UTF-8", MaxUser)
+		return Ask{}, nil, invalid("user", "must be 1 to %d bytes of printable UTF-8, without space around it", MaxUser)
 	case r.Quantity < 0 || r.Quantity > MaxQuantity:
 		return Ask{}, nil, invalid("quantity", "must be 1 to %d", MaxQuantity)
 	case !validKey(r.Key):
