@@ -96,7 +96,9 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 			defer conn.Close()
 			go func() { // a server that has heard enough may close
 				_, _ = io.WriteString(conn, "POST /v1/sales/s/claims HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+c.request)
-				_ = conn.(*net.TCPConn).CloseWrite()
+				if c.status != http.StatusCreated { // who hangs up before the answer has left, for net/http
+					_ = conn.(*net.TCPConn).CloseWrite()
+				}
 			}()
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
