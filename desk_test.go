@@ -191,14 +191,15 @@ func async(f func() error) <-chan error {
 	return done
 }
 
-// waitFor waits until so many claims wait at the desk.
+// waitFor waits until so many claims and errands wait at the desk.
 func (w *world) waitFor(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
-	for w.shop.Waiting() < n {
+	waiting := func() int { claims, errands := w.shop.Waiting(); return claims + errands }
+	for waiting() < n {
 		select {
 		case <-deadline:
-			t.Fatalf("%d wait at the desk, want %d", w.shop.Waiting(), n)
+			t.Fatalf("%d wait at the desk, want %d", waiting(), n)
 		default:
 		}
 	}

@@ -108,10 +108,10 @@ func (d *desk) count(t *ticket, n int) {
 var errOverloaded = &Error{Code: Overloaded, RetryAfter: time.Second,
 	Message: "too many requests wait already; nothing was done"}
 
-func (d *desk) depth() int {
+func (d *desk) depth() (claims, errands int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.claims + d.errands
+	return d.claims, d.errands
 }
 
 // take fills the batch with what waits, up to the limit. An errand that must

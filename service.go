@@ -124,8 +124,8 @@ func (s *Service) Failed() <-chan struct{} { return s.desk.failed }
 // Err returns why the service failed, or nil while it has not.
 func (s *Service) Err() error { return s.desk.failure() }
 
-// Waiting returns how many claims and errands wait at the desk.
-func (s *Service) Waiting() int { return s.desk.depth() }
+// Waiting returns how many claims wait at the desk, and how many errands.
+func (s *Service) Waiting() (claims, errands int) { return s.desk.depth() }
 
 // ClaimRequest is what a buyer asks for.
 type ClaimRequest struct {

@@ -31,9 +31,9 @@ func (d *slowDisk) commit(do func() error) error {
 // waitFor returns when n claims wait at the desk.
 func (w *world) waitFor(n int) {
 	w.t.Helper()
-	for w.shop.Waiting() != n {
+	for claims, _ := w.shop.Waiting(); claims != n; claims, _ = w.shop.Waiting() {
 		if w.t.Context().Err() != nil {
-			w.t.Fatalf("%d claims wait", w.shop.Waiting())
+			w.t.Fatalf("%d claims wait", claims)
 		}
 		runtime.Gosched()
 	}

@@ -20,7 +20,7 @@ const (
 // watch adds what is only known while a service runs.
 func (m *Metrics) watch(s *rushgate.Service) {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "rushgate_queue_claims", Help: "Claims that wait at the desk."},
-		func() float64 { return float64(s.Waiting()) })
+		func() float64 { claims, _ := s.Waiting(); return float64(claims) })
 	// A server that is made anew over the same metrics keeps the first one's.
 	_ = m.registry.Register(queue)
 	_ = m.registry.Register(stockCollector{service: s,
