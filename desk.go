@@ -89,6 +89,7 @@ func (d *desk) replayed(ctx context.Context, a *Ask, r Result) (Receipt, error) 
 	}
 	c, err := d.ledger.Claim(ctx, r.Claim.ID)
 	if err != nil {
+		d.endIfLost(err)
 		return Receipt{}, unavailable(err, "the claim of this key cannot be read now")
 	}
 	if !a.Matches(&c) {
@@ -129,6 +130,13 @@ func (d *desk) fail(err error) {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
+}
+
+// endIfLost fails when err says that the ledger will not recover by itself.
+func (d *desk) endIfLost(err error) {
+	if errors.Is(err, ErrLost) {
+		d.fail(err)
+	}
 }
 
 func (d *desk) failure() error {
@@ -205,9 +213,7 @@ func (d *desk) record(b *batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	err := d.ledger.Record(ctx, &b.write)
-	if errors.Is(err, ErrLost) {
-		d.fail(err)
-	}
+	d.endIfLost(err)
 	if !errors.Is(err, ErrUnknown) {
 		return err
 	}
@@ -259,11 +265,13 @@ func (d *desk) rebuild(ctx context.Context, sale string) error {
 	d.unsure[sale] = true
 	s, err := d.ledger.Fence(ctx, sale)
 	if err != nil {
+		d.endIfLost(err)
 		return fmt.Errorf("take the epoch of sale %s: %w", sale, err)
 	}
 	d.catalog.put(s)
 	err = d.ledger.Snapshot(ctx, sale, func(snap Snapshot) error { return d.gate.Load(ctx, snap) })
 	if err != nil {
+		d.endIfLost(err)
 		return fmt.Errorf("rebuild the gate of sale %s: %w", sale, err)
 	}
 	delete(d.unsure, sale)

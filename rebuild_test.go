@@ -144,9 +144,44 @@ func TestALostLedgerStopsTheService(t *testing.T) {
 		w.start(t)
 		<-w.shop.Failed()
 	})
+	for name, read := range map[string]func(w *world) error{
+		"a claim": func(w *world) error { _, err := w.shop.Get(ctx, 1); return err },
+		"a list": func(w *world) error {
+			_, err := w.shop.Claims(ctx, rushgate.ClaimQuery{Sale: "phones", Limit: 1})
+			return err
+		},
+		"an audit": func(w *world) error { _, err := w.shop.Audit(ctx, "phones"); return err },
+		"stock":    func(w *world) error { _, _, err := w.shop.Stock(ctx, "phones"); return err },
+		"a replay": func(w *world) error {
+			_, err := w.shop.Claim(ctx, rushgate.ClaimRequest{Sale: "phones", User: "ann", Key: "k"})
+			return err
+		},
+		"a rebuild": func(w *world) error {
+			_, err := w.shop.Claim(ctx, rushgate.ClaimRequest{Sale: "phones", User: "bob"})
+			return err
+		},
+	} {
+		t.Run("while reading "+name, func(t *testing.T) {
+			w, f := newFaultyWorld(t)
+			w.sell(t, 5)
+			if _, err := w.shop.Claim(ctx, rushgate.ClaimRequest{Sale: "phones", User: "ann", Key: "k"}); err != nil {
+				t.Fatal(err)
+			}
+			if name == "a rebuild" {
+				f.once(func(*rushgate.Batch, func() error) error {
+					return &rushgate.BarrierError{Barrier: rushgate.BarrierStock, Sale: "phones"}
+				})
+			}
+			f.Ledger = &unreadable{f.Ledger, lost}
+			wantCode(t, read(w), rushgate.Unavailable)
+			if !errors.Is(w.shop.Err(), rushgate.ErrLost) {
+				t.Fatalf("the service goes on: %v", w.shop.Err())
+			}
+		})
+	}
 }
 
-// unreadable is a ledger whose due claims cannot be read.
+// unreadable is a ledger of which nothing can be read.
 type unreadable struct {
 	rushgate.Ledger
 	err error
@@ -155,3 +190,17 @@ type unreadable struct {
 func (u *unreadable) Expired(context.Context, time.Time, int) ([]rushgate.Claim, error) {
 	return nil, u.err
 }
+
+func (u *unreadable) Claim(context.Context, rushgate.ID) (rushgate.Claim, error) {
+	return rushgate.Claim{}, u.err
+}
+
+func (u *unreadable) Claims(context.Context, rushgate.ClaimQuery) ([]rushgate.Claim, error) {
+	return nil, u.err
+}
+
+func (u *unreadable) Stock(context.Context, string) ([]rushgate.Stock, error) { return nil, u.err }
+
+func (u *unreadable) Tally(context.Context, string) (*rushgate.Tally, error) { return nil, u.err }
+
+func (u *unreadable) Fence(context.Context, string) (*rushgate.Sale, error) { return nil, u.err }

@@ -327,9 +327,7 @@ func (s *Service) asError(err error) error {
 	if err == nil || errors.As(err, &e) {
 		return err
 	}
-	if errors.Is(err, ErrLost) {
-		s.desk.fail(err)
-	}
+	s.desk.endIfLost(err)
 	return unavailable(err, "the ledger cannot be read now")
 }
 

@@ -98,6 +98,7 @@ func (c *countErrand) undo(*batch) {}
 func (c *countErrand) enter(b *batch) (err error) {
 	c.at = b.at
 	if c.stock, err = b.desk.ledger.Stock(context.Background(), c.sale); err != nil {
+		b.desk.endIfLost(err)
 		return unavailable(err, "the ledger cannot be read now")
 	}
 	counts, err := b.desk.gate.Count(context.Background(), c.sale)

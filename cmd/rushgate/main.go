@@ -55,8 +55,11 @@ func run(args []string, w world) int {
 	if err != nil {
 		return complain(w.err, err)
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case len(args) == 1 && args[0] == "--version": // many try this first
+		args = []string{"version"}
 	}
 	command, err := parser.Parse(args)
 	if err != nil {

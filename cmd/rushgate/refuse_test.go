@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"net"
 	"net/http/httptest"
@@ -152,5 +153,38 @@ func edit(t *testing.T, data, statement string) {
 	defer db.Close()
 	if _, err := db.Exec(statement); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Whoever removes or spoils the ledger under a running server ends it: it says
+// so in one line, and does not answer for ever that it is busy.
+func TestALedgerLostWhileServing(t *testing.T) {
+	for name, harm := range map[string]func(data string) error{
+		"removed":  os.RemoveAll,
+		"replaced": func(data string) error { return os.Rename(data, data+"-away") },
+		"overwritten": func(data string) error {
+			return os.WriteFile(filepath.Join(data, "rushgate.db"), bytes.Repeat([]byte{0xa5}, 1<<20), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			s := serve(t, data)
+			succeeds(t, "sale", "create", "--id", "phones", "--stock", "10", "--server", s.URL, "--data", data)
+			if name == "overwritten" { // without its log, the database is what there is
+				if err := os.Truncate(filepath.Join(data, "rushgate.db-wal"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := harm(data); err != nil {
+				t.Fatal(err)
+			}
+			if status := s.Wait(); status != 1 { // nobody has to ask: the sweeper finds out
+				t.Errorf("status %d, want 1", status)
+			}
+			last := s.Log()[strings.LastIndex(strings.TrimSpace(s.Log()), "\n")+1:]
+			if !strings.HasPrefix(last, "rushgate: ") || !strings.Contains(last, "the ledger's") {
+				t.Errorf("the last line does not say why: %q", last)
+			}
+		})
 	}
 }

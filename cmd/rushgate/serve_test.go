@@ -96,6 +96,8 @@ func TestHelp(t *testing.T) {
 	}
 	if out := succeeds(t, "version"); !strings.HasPrefix(out, "rushgate ") {
 		t.Errorf("version: %s", out)
+	} else if asked := succeeds(t, "--version"); asked != out {
+		t.Errorf("--version says %q, version %q", asked, out)
 	}
 }
 

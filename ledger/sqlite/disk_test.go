@@ -153,6 +153,31 @@ func TestAFullDisk(t *testing.T) {
 	k.check(opened(t, dir))
 }
 
+// TestAFullDiskAtTheStart: the line says what is the matter, and once there is
+// room the start succeeds, wherever the one before has ended.
+func TestAFullDiskAtTheStart(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("run as root (in a container, say): a full disk needs a small file system to be mounted")
+	}
+	const page = 4096
+	for free := range 12 {
+		t.Run(fmt.Sprint(free, " pages free"), func(t *testing.T) {
+			dir := t.TempDir()
+			mount(t, dir, "size=1m")
+			ballast := filepath.Join(dir, "ballast")
+			if err := os.WriteFile(ballast, make([]byte, 1<<20-free*page), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+			oneLine(t, err, dir, "is full: make room")
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			opened(t, dir)
+		})
+	}
+}
+
 // TestDamageFoundWhileRunning overwrites the rows of a database whose schema is
 // whole, so that it opens: the first read that meets the damage must say so.
 func TestDamageFoundWhileRunning(t *testing.T) {

@@ -92,7 +92,7 @@ func definite(err error) bool {
 // mend it.
 func explain(dir string, err error) error {
 	switch {
-	case err == nil, errors.Is(err, ErrLocked): // which names the folder itself
+	case err == nil, errors.Is(err, ErrLocked), errors.Is(err, errNoDatabase): // which name the place themselves
 		return err
 	case errors.Is(err, ErrNewer):
 		return fmt.Errorf("the ledger in %s was %w", dir, err)
@@ -105,12 +105,28 @@ func explain(dir string, err error) error {
 		return fmt.Errorf("there is no ledger in %s: name the folder of a server's data (%w)", dir, err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), unwritable(err):
 		return fmt.Errorf("the folder %s cannot be written: give this user the right to, or name another folder (%w)", dir, err)
-	case primary(resultCode(err)) == lib.SQLITE_FULL, errors.Is(err, syscall.ENOSPC):
+	case full(err):
 		return fmt.Errorf("the disk of %s is full: make room and start again (%w)", dir, err)
 	case primary(resultCode(err)) == lib.SQLITE_BUSY:
 		return fmt.Errorf("another program keeps %s/%s locked: end it and start again (%w)", dir, fileName, err)
 	}
 	return fmt.Errorf("the ledger in %s cannot be opened: %w", dir, err)
+}
+
+// explainMaking is explain for a folder that was not there.
+func explainMaking(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the folder %s cannot be made there: name another folder (%w)", dir, err)
+	}
+	return explain(dir, err)
+}
+
+// full says that the disk is. Where there is no room for the index of the log,
+// SQLite does not speak of a full disk.
+func full(err error) bool {
+	code := resultCode(err)
+	return primary(code) == lib.SQLITE_FULL || code == lib.SQLITE_IOERR_SHMSIZE ||
+		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 func unwritable(err error) bool {

@@ -120,7 +120,9 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 		_, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 		oneLine(t, err, dir, "is not a folder")
 	}
-	_, err := sqlite.OpenReadOnly(t.Context(), filepath.Join(t.TempDir(), "nothing"))
+	_, err := sqlite.Open(t.Context(), "/proc/rushgate-data", sqlite.Options{})
+	oneLine(t, err, "/proc/rushgate-data cannot be made")
+	_, err = sqlite.OpenReadOnly(t.Context(), filepath.Join(t.TempDir(), "nothing"))
 	oneLine(t, err, "there is no ledger in")
 	_, err = sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Readers: -1})
 	oneLine(t, err, "must not be negative")
@@ -138,6 +140,88 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	}
 	_, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	oneLine(t, err, dir, "cannot be written")
+}
+
+// TestABackupThatCannotBeWritten: a ledger at rest is audited where nothing can
+// be written; one whose log would have to be read first is refused.
+func TestABackupThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	mounted := os.Getuid() == 0
+	if mounted {
+		mount(t, dir, "size=4m")
+	}
+	protect := func(on bool) {
+		t.Helper()
+		var err error
+		mode, flags := os.FileMode(0o700), uintptr(syscall.MS_REMOUNT)
+		if on {
+			mode, flags = 0o500, flags|syscall.MS_RDONLY
+		}
+		if mounted {
+			err = syscall.Mount("", dir, "", flags, "")
+		} else {
+			err = os.Chmod(dir, mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := opened(t, dir)
+	k := newTill(t, l)
+	if err := k.sell(10); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "rushgate.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	protect(true)
+	backup, err := sqlite.OpenReadOnly(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.check(backup)
+	if err := backup.Close(); err != nil {
+		t.Fatal(err)
+	}
+	protect(false)
+	if err := os.WriteFile(filepath.Join(dir, "rushgate.db-wal"), log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	protect(true)
+	_, err = sqlite.OpenReadOnly(t.Context(), dir)
+	oneLine(t, err, dir, "rushgate.db-wal", "copy the folder")
+	protect(false)
+}
+
+// TestWhatIsNoDatabase: a ledger that was emptied must not start with nothing sold.
+func TestWhatIsNoDatabase(t *testing.T) {
+	for name, c := range map[string]struct {
+		put  func(path string) error
+		says string
+	}{
+		"empty":    {func(path string) error { return os.WriteFile(path, nil, 0o600) }, "remove it to begin with nothing sold"},
+		"a folder": {func(path string) error { return os.Mkdir(path, 0o700) }, "move it away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "rushgate.db")
+			if err := c.put(path); err != nil {
+				t.Fatal(err)
+			}
+			_, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+			oneLine(t, err, path, c.says)
+			_, err = sqlite.OpenReadOnly(t.Context(), dir)
+			oneLine(t, err, path, c.says)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			opened(t, dir) // as the line says
+		})
+	}
 }
 
 func TestADamagedDatabase(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -106,41 +107,30 @@ func Open(ctx context.Context, dir string, opts Options) (*Ledger, error) {
 		return nil, explain(dir, err)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, explain(abs, err)
+		return nil, explainMaking(abs, err)
 	}
 	lock, err := takeLock(abs)
 	if err != nil {
 		return nil, explain(abs, err)
 	}
 	l := &Ledger{dir: abs, opts: opts, lock: lock}
-	if err := l.start(ctx); err != nil {
+	if err := l.begin(ctx); err != nil {
 		return nil, errors.Join(explain(abs, err), l.Close())
 	}
 	return l, nil
 }
 
-// OpenReadOnly opens the ledger in a folder for reading, also while a server
-// has it open. It takes no lock, migrates nothing and refuses every write.
-func OpenReadOnly(ctx context.Context, dir string) (*Ledger, error) {
-	var opts Options
-	if err := opts.defaults(); err != nil {
-		return nil, err
+// begin starts on the database that is there, or on a new one.
+func (l *Ledger) begin(ctx context.Context) error {
+	there := lookAt(l.dir)
+	if there != nil && !errors.Is(there, fs.ErrNotExist) {
+		return there
 	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, explain(dir, err)
+	err := l.start(ctx)
+	if err != nil && there != nil {
+		err = errors.Join(err, l.disconnect(), forgetEmpty(l.dir))
 	}
-	if _, err := os.Stat(filepath.Join(abs, fileName)); err != nil {
-		return nil, explain(abs, err)
-	}
-	l := &Ledger{dir: abs, opts: opts}
-	if l.r, l.short, err = openReaders(abs, opts.Readers, "mode=ro"); err == nil {
-		err = sameVersion(ctx, l.r)
-	}
-	if err != nil {
-		return nil, errors.Join(explain(abs, err), l.Close())
-	}
-	return l, nil
+	return err
 }
 
 // start migrates, then opens the connections that stay.

@@ -78,7 +78,11 @@ func (l *Ledger) write(ctx context.Context, around func(func() error) error, do 
 	switch {
 	case err == nil:
 		l.keeper.wrote()
-		return l.here.check(l.dir)
+		// A folder that was moved away may be put back, with this batch in it.
+		if err := l.here.check(l.dir); err != nil {
+			return fmt.Errorf("%w: %w", rushgate.ErrUnknown, err)
+		}
+		return nil
 	case definite(err):
 		l.rollback(ctx)
 		return err

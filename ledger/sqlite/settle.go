@@ -31,6 +31,10 @@ func (l *Ledger) settle(ctx context.Context) error {
 	}
 	l.reads.Lock()
 	defer l.reads.Unlock()
+	// Where the file is gone, connecting would make a new, empty one.
+	if err := l.here.check(l.dir); err != nil {
+		return err
+	}
 	if l.k != nil {
 		if err := keepLog(ctx, l.k); err != nil {
 			return fmt.Errorf("keep the log of a failed commit: %w", err)
