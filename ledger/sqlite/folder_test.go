@@ -212,6 +212,9 @@ func TestWhatIsNoDatabase(t *testing.T) {
 			if err := c.put(path); err != nil {
 				t.Fatal(err)
 			}
+			if err := os.WriteFile(filepath.Join(dir, "admin-token"), nil, 0o600); err != nil { // a server has been here
+				t.Fatal(err)
+			}
 			_, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 			oneLine(t, err, path, c.says)
 			_, err = sqlite.OpenReadOnly(t.Context(), dir)
@@ -222,6 +225,17 @@ func TestWhatIsNoDatabase(t *testing.T) {
 			opened(t, dir) // as the line says
 		})
 	}
+}
+
+// TestAFirstStartThatWasKilled: the empty file that it left is no ledger yet.
+func TestAFirstStartThatWasKilled(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"rushgate.db", "lock"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened(t, dir)
 }
 
 func TestADamagedDatabase(t *testing.T) {

@@ -123,7 +123,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Ledger, error) {
 // begin starts on the database that is there, or on a new one.
 func (l *Ledger) begin(ctx context.Context) error {
 	there := lookAt(l.dir)
-	if there != nil && !errors.Is(there, fs.ErrNotExist) {
+	if there != nil && !errors.Is(there, fs.ErrNotExist) && !unborn(l.dir) {
 		return there
 	}
 	err := l.start(ctx)
