@@ -160,7 +160,7 @@ func TestAFullDiskAtTheStart(t *testing.T) {
 		t.Fatal("run as root (in a container, say): a full disk needs a small file system to be mounted")
 	}
 	const page = 4096
-	for free := range 12 {
+	for _, free := range []int{0, 2, 8} {
 		t.Run(fmt.Sprint(free, " pages free"), func(t *testing.T) {
 			dir := t.TempDir()
 			mount(t, dir, "size=1m")
