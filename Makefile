@@ -35,7 +35,7 @@ fuzz:
 
 # The real binary, killed again and again in a burst.
 test-crash:
-	$(GO) test -count=1 -timeout 60m -v ./internal/crashtest -crash.kills $(strip $(KILLS))
+	RUSHGATE_KILLS=$(strip $(KILLS)) $(GO) test -count=1 -timeout 60m -v ./internal/crashtest
 
 bench:
 	@internal/testenv/install.sh redis-server=redis-server wrk=wrk
