@@ -37,7 +37,7 @@ func TestStrandedUnitsAreHealedAndTold(t *testing.T) {
 	w, g := newLossyWorld(t)
 	w.sell(t, 10)
 	w.mustClaim(t, "ann")
-	if enough, err := g.Restock(ctx, "phones", "black", -4); err != nil || !enough {
+	if enough, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -4}); err != nil || !enough {
 		t.Fatal(enough, err)
 	}
 	r := w.audit(t)
@@ -56,7 +56,7 @@ func TestAGenerousGateIsReportedAndMended(t *testing.T) {
 	w, g := newLossyWorld(t)
 	w.sell(t, 1)
 	w.mustClaim(t, "ann")
-	if _, err := g.Restock(ctx, "phones", "black", 3); err != nil {
+	if _, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 3}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := w.shop.Audit(ctx, "phones")
@@ -82,7 +82,7 @@ func TestTheAuditorRunsByItself(t *testing.T) {
 	w.sell(t, 10)
 	seen.next(t)
 	for range 3 { // also long after the sale has changed last
-		if _, err := g.Restock(ctx, "phones", "black", -1); err != nil {
+		if _, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -1}); err != nil {
 			t.Fatal(err)
 		}
 		for healed := int64(0); healed == 0; healed = seen.next(t).Healed {

@@ -32,6 +32,10 @@ const (
 	Confirmed    State = "confirmed"
 	Released     State = "released"
 	ExpiredState State = "expired"
+
+	// Revoked is where a claim ends that was acknowledged below Recorded and
+	// then lost by the gate before the ledger had it.
+	Revoked State = "revoked"
 )
 
 // Active says that the claim takes units and one of its user's slots.
@@ -39,7 +43,7 @@ func (s State) Active() bool { return s == Held || s == Confirmed }
 
 // Known says that s is one of the states above.
 func (s State) Known() bool {
-	return s == Held || s == Confirmed || s == Released || s == ExpiredState
+	return s == Held || s == Confirmed || s == Released || s == ExpiredState || s == Revoked
 }
 
 // NoSlot is the slot of a claim that takes none: its sale has no limit, or it

@@ -263,7 +263,7 @@ func (d *desk) refused(b *batch, barrier *BarrierError) {
 // rebuilt is not sold until it is: the desk tries again at its next batch.
 func (d *desk) rebuild(ctx context.Context, sale string) error {
 	d.unsure[sale] = true
-	s, err := d.ledger.Fence(ctx, sale)
+	s, _, err := d.ledger.Fence(ctx, sale, 0)
 	if err != nil {
 		d.endIfLost(err)
 		return fmt.Errorf("take the epoch of sale %s: %w", sale, err)

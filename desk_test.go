@@ -208,7 +208,7 @@ func (w *world) waitFor(t *testing.T, n int) {
 func TestSomebodyElsesEpochStopsTheDesk(t *testing.T) {
 	w := newWorld(t)
 	w.sell(t, 5)
-	if _, err := w.ledger.Fence(ctx, "phones"); err != nil {
+	if _, _, err := w.ledger.Fence(ctx, "phones", 0); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.claim("ann")

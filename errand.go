@@ -96,8 +96,16 @@ func (p *putErrand) enter(b *batch) error {
 			return unavailable(err, "the gate cannot be reached; nothing was changed")
 		}
 	}
-	b.write.Steps = append(b.write.Steps, &Put{Sale: p.after, Kind: p.kind})
+	b.write.Steps = append(b.write.Steps, p.step())
 	return nil
+}
+
+// step is the ledger's part: a change of the state that it was made from.
+func (p *putErrand) step() *Put {
+	if p.before == nil {
+		return &Put{Sale: p.after, Kind: p.kind}
+	}
+	return &Put{Sale: p.after, Kind: p.kind, Was: p.before.Version, Epoch: p.after.Epoch}
 }
 
 // unclaimed refuses when anybody has a claim of the sale: with a narrower
@@ -163,8 +171,9 @@ func (r *restockErrand) on() string  { return r.sale }
 func (r *restockErrand) alone() bool { return false }
 
 func (r *restockErrand) enter(b *batch) error {
+	b.desk.catalog.sameEpoch(r.after)
 	if r.add < 0 {
-		enough, err := b.desk.gate.Restock(context.Background(), r.sale, r.item, r.add)
+		enough, err := b.desk.gate.Restock(context.Background(), &Restock{Sale: r.sale, Item: r.item, Add: r.add})
 		if err != nil {
 			return unavailable(err, "the gate cannot be reached; nothing was changed")
 		}
@@ -172,12 +181,11 @@ func (r *restockErrand) enter(b *batch) error {
 			return &Error{Code: NotEnoughFree, Message: "fewer units are free than are to be taken back"}
 		}
 	}
-	b.write.Steps = append(b.write.Steps, &Restock{Sale: r.sale, Item: r.item, Add: r.add})
+	b.write.Steps = append(b.write.Steps, &Restock{Sale: r.sale, Item: r.item, Add: r.add, Epoch: r.after.Epoch})
 	return nil
 }
 
 func (r *restockErrand) leave(b *batch) error {
-	b.desk.catalog.sameEpoch(r.after)
 	b.desk.catalog.put(r.after)
 	if r.add > 0 {
 		r.give(b, r.add)
@@ -192,7 +200,7 @@ func (r *restockErrand) undo(b *batch) {
 }
 
 func (r *restockErrand) give(b *batch, n int64) {
-	if _, err := b.desk.gate.Restock(context.Background(), r.sale, r.item, n); err != nil {
+	if _, err := b.desk.gate.Restock(context.Background(), &Restock{Sale: r.sale, Item: r.item, Add: n}); err != nil {
 		b.desk.log.Error("the gate missed units; the auditor will mend it", "sale", r.sale, "item", r.item, "units", n, "error", err)
 	}
 }

@@ -22,6 +22,10 @@ const (
 	KeyReused    Code = "key_reused"
 	Overloaded   Code = "overloaded"
 	Unavailable  Code = "unavailable"
+
+	// Forgot is a shared gate's word to the desk, and goes no further: the
+	// gate has lost what it knew of the sale, and must be loaded anew.
+	Forgot Code = "forgot"
 )
 
 // What else can be wrong.

@@ -11,6 +11,7 @@ const (
 	ClaimConfirmed EventKind = "claim.confirmed"
 	ClaimReleased  EventKind = "claim.released"
 	ClaimExpired   EventKind = "claim.expired"
+	ClaimRevoked   EventKind = "claim.revoked" // arrives and ends at once: it never had units in the ledger
 	SaleCreated    EventKind = "sale.created"
 	SaleChanged    EventKind = "sale.changed"
 	SaleWasFrozen  EventKind = "sale.frozen"

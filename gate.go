@@ -2,6 +2,7 @@ package rushgate
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
@@ -24,9 +25,10 @@ type Gate interface {
 	// refuses; afterwards it answers for the new one.
 	Load(ctx context.Context, s Snapshot) error
 
-	// Put replaces the rules of a sale: window, limit, frozen, ended, epoch.
+	// Put replaces the rules of a sale: window, limit, hold, frozen, ended.
 	// Stock and holdings stay. The limit may not change between "none" and
-	// "some": that needs a Load.
+	// "some": that needs a Load. A shared gate answers ErrStale when it has
+	// another epoch, or rules of the same or a higher version.
 	Put(ctx context.Context, s *Sale) error
 
 	// Peek answers the asks that can be refused on the spot, without waiting
@@ -62,8 +64,10 @@ type Gate interface {
 	Forget(ctx context.Context, claims []Claim) error
 
 	// Restock adds units of an item to what is free. A negative number takes
-	// free units away; when fewer are free, nothing changes and enough is false.
-	Restock(ctx context.Context, sale, item string, add int64) (enough bool, err error)
+	// free units away; when fewer are free, nothing changes and enough is
+	// false. A shared gate answers ErrStale when it has another epoch, and
+	// changes nothing.
+	Restock(ctx context.Context, r *Restock) (enough bool, err error)
 
 	// Count returns what is free and what is unsettled, for each item of the
 	// sale in no particular order.
@@ -81,6 +85,51 @@ type Decision struct {
 	Slot  int32 // Granted: the lowest free slot of the user, or NoSlot
 	Prior ID    // Replayed: the claim that the key made
 	Has   []ID  // LimitReached: the user's claims, ascending
+
+	// What a shared gate tells beside, since other nodes and its own clock
+	// have a say in it; zero from a gate that belongs to one node.
+	Epoch   int64     // the epoch under which it was decided
+	Version int64     // of the rules by which it was decided
+	At      time.Time // the moment of the decision, by the gate's clock
+}
+
+// Shared is a gate that several nodes use at the same time, in memory that none
+// of them owns. What it knows may be lost without any of them noticing at once,
+// so it knows its epoch and counts its changes; and because a node may die
+// between gate and ledger, it keeps a journal of what it granted until somebody
+// settles it.
+//
+// Beside the codes of Gate, Claim answers for single asks Unavailable (it
+// could not be asked, or its answer got lost: the same ask, again, tells) and
+// Forgot. Load replaces a picture only by one of a higher epoch, and answers
+// ErrStale otherwise; claims that come while it works are Unavailable.
+type Shared interface {
+	Gate
+
+	// Mark tells which picture of a sale the gate has: zero for none.
+	Mark(ctx context.Context, sale string) (Mark, error)
+
+	// Orphans returns claims of a sale, granted more than age ago by the
+	// gate's clock and neither settled nor taken back since, at most limit of
+	// them. They are whole: any node can record them. age 0 returns all. The
+	// epoch is that under which they were granted.
+	Orphans(ctx context.Context, sale string, age time.Duration, limit int) (claims []Claim, epoch int64, err error)
+
+	// Listen has f called, from one goroutine, whenever the rules, the stock
+	// or the picture of a sale may have changed at the hands of another node.
+	// Call it before the gate is used. f must not call the gate.
+	Listen(f func(sale string))
+}
+
+// ErrStale is a shared gate's answer to a change that was made from an older
+// picture than the gate has.
+var ErrStale = errors.New("the gate has a newer picture of the sale")
+
+// Mark names a state of a sale.
+type Mark struct {
+	Epoch   int64
+	Version int64 // of the rules
+	Seq     int64 // grows with every change: of the gate's picture, or of the ledger's events
 }
 
 // Count is a gate's count of one item.
@@ -99,4 +148,6 @@ type Snapshot struct {
 	// Only ID, Item, User, Quantity, Slot, State and Key are set. It stops at
 	// the first error, which Load returns.
 	Claims iter.Seq2[Claim, error]
+
+	Seq int64 // the number of the latest event in the snapshot
 }

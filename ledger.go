@@ -10,8 +10,9 @@ import (
 // Ledger is the truth: every claim, every stock row, every event, in a SQL
 // database that refuses by itself what must not be.
 //
-// Reads see everything that was recorded before they began. All methods may
-// be called from several goroutines, but Record is called by one desk at a time.
+// Reads see everything that was recorded before they began. All methods may be
+// called from several goroutines, and, where the database is a server, from
+// several nodes.
 type Ledger interface {
 	// Record writes a batch in one transaction: all of it or nothing. When it
 	// returns nil the batch is durable: it survives kill -9 and power loss.
@@ -26,8 +27,10 @@ type Ledger interface {
 	Recorded(ctx context.Context, b *Batch) (bool, error)
 
 	// Fence takes the next epoch of a sale and returns the sale with it. From
-	// then on, batches that carry an older epoch are refused.
-	Fence(ctx context.Context, sale string) (*Sale, error)
+	// then on, batches that carry an older epoch are refused. When was is not
+	// 0 and the sale has another epoch, somebody else was faster: the sale is
+	// returned as it is, and taken is false.
+	Fence(ctx context.Context, sale string, was int64) (s *Sale, taken bool, err error)
 
 	// Snapshot reads what a gate must know of a sale, consistent at one
 	// moment, and calls use with it. The snapshot ends when use returns.
@@ -35,6 +38,13 @@ type Ledger interface {
 
 	// Sales returns every sale, by creation.
 	Sales(ctx context.Context) ([]Sale, error)
+
+	// Sale returns one sale, or an *Error with NotFound.
+	Sale(ctx context.Context, id string) (*Sale, error)
+
+	// Marks returns the epoch, the version and the latest event's number of
+	// every sale: a cheap look at what has changed.
+	Marks(ctx context.Context) (map[string]Mark, error)
 
 	// Stock returns the stock rows of a sale, in the order of its items.
 	Stock(ctx context.Context, sale string) ([]Stock, error)
@@ -45,6 +55,10 @@ type Ledger interface {
 	// Claims returns claims of a sale that match a query, by id, at most
 	// q.Limit of them.
 	Claims(ctx context.Context, q ClaimQuery) ([]Claim, error)
+
+	// Find returns the claims of a sale that have one of the ids or one of the
+	// keys, in no particular order: who stands where a claim was refused.
+	Find(ctx context.Context, sale string, ids []ID, keys []string) ([]Claim, error)
 
 	// Expired returns up to limit held claims of all sales whose time is over
 	// at now, oldest first.
@@ -74,8 +88,8 @@ type Batch struct {
 	Steps []Step
 }
 
-// Step is one change of a batch: *Grant, *Move, *Put or *Restock. Steps are
-// carried out in their order, and their events numbered in it.
+// Step is one change of a batch: *Grant, *Move, *Revoke, *Put or *Restock.
+// Steps are carried out in their order, and their events numbered in it.
 type Step interface {
 	// On returns the id of the sale that the step changes.
 	On() string
@@ -105,18 +119,34 @@ type Move struct {
 	Moved []Claim
 }
 
+// Revoke writes down claims that were acknowledged below Recorded and that the
+// ledger never had: they arrive in their final state, Revoked at the batch's At,
+// and take neither units, nor a slot, nor their key. A claim whose id is
+// recorded already stays as it is.
+type Revoke struct {
+	Sale   string
+	Claims []Claim
+
+	Revoked []Claim // written by Record: those that were not there, as they are now
+}
+
 // Put writes the row of a sale: a new one with its items and stock (Kind
-// SaleCreated), or everything of an existing one but its items, stock and epoch.
+// SaleCreated), or everything of an existing one but its items, stock, shards
+// and epoch.
 type Put struct {
 	Sale *Sale
 	Kind EventKind
+
+	Was   int64 // the version that was changed; if the row has another, the ledger refuses. 0: any
+	Epoch int64 // the epoch that was changed; if the row has another, the ledger refuses. 0: any
 }
 
 // Restock changes the total of an item. The ledger refuses to go below what is taken.
 type Restock struct {
-	Sale string
-	Item string
-	Add  int64
+	Sale  string
+	Item  string
+	Add   int64
+	Epoch int64 // as in Put
 }
 
 // On returns the sale's id.
@@ -124,6 +154,9 @@ func (g *Grant) On() string { return g.Sale }
 
 // On returns the sale's id.
 func (m *Move) On() string { return m.Sale }
+
+// On returns the sale's id.
+func (r *Revoke) On() string { return r.Sale }
 
 // On returns the sale's id.
 func (p *Put) On() string { return p.Sale.ID }
@@ -144,12 +177,14 @@ type Barrier string
 
 // The barriers, each enforced inside the transaction.
 const (
-	BarrierStock  Barrier = "stock"  // taken + n <= total
-	BarrierSlot   Barrier = "slot"   // unique (sale, round, user, slot)
-	BarrierLimit  Barrier = "limit"  // units of one user
-	BarrierEpoch  Barrier = "epoch"  // fencing
-	BarrierID     Barrier = "id"     // claim ids, batch ids and keys are unique
-	BarrierExists Barrier = "exists" // the sale exists already, or does not
+	BarrierStock   Barrier = "stock"   // taken + n <= total
+	BarrierSlot    Barrier = "slot"    // unique (sale, round, user, slot)
+	BarrierLimit   Barrier = "limit"   // units of one user
+	BarrierEpoch   Barrier = "epoch"   // fencing
+	BarrierVersion Barrier = "version" // somebody else changed the rules meanwhile
+	BarrierID      Barrier = "id"      // claim ids, batch ids and keys are unique
+	BarrierExists  Barrier = "exists"  // the sale exists already, or does not
+	BarrierLease   Barrier = "lease"   // the writer's lease is over (see Leases.Under)
 )
 
 // BarrierError is a batch that the database refused: nothing of it was written.

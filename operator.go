@@ -19,10 +19,14 @@ func (s *Service) CreateSale(ctx context.Context, sale Sale) (*SaleView, error) 
 	if n.Ack == "" {
 		n.Ack = Recorded
 	}
-	n.Frozen, n.Ended, n.Epoch = false, false, 1
+	n.Frozen, n.Ended, n.Epoch, n.Version = false, false, 1, 1
+	n.Shards = max(n.Shards, 1)
 	n.CreatedAt = s.now().Truncate(time.Millisecond)
 	n.tidyWindow()
 	if err := n.Validate(); err != nil {
+		return nil, err
+	}
+	if err := s.bearable(n); err != nil {
 		return nil, err
 	}
 	if s.catalog.sale(n.ID) != nil {
@@ -32,6 +36,20 @@ func (s *Service) CreateSale(ctx context.Context, sale Sale) (*SaleView, error) 
 		return nil, invalid("id", "there are %d sales already, as many as one server keeps", MaxSales)
 	}
 	return s.put(ctx, &putErrand{after: n, kind: SaleCreated})
+}
+
+// bearable refuses what only a shared gate can do.
+func (s *Service) bearable(n *Sale) error {
+	if _, shared := s.gate.(Shared); shared {
+		return nil
+	}
+	if n.Ack != Recorded {
+		return invalid("ack", "must be %q: this gate has no weaker level", Recorded)
+	}
+	if n.Shards != 1 {
+		return invalid("shards", "must be 1: this gate is in one piece")
+	}
+	return nil
 }
 
 // MaxSales is how many sales one server keeps.
@@ -113,6 +131,7 @@ func (s *Service) change(ctx context.Context, id string, kind EventKind, edit fu
 		return nil, unknownSale(id)
 	}
 	after := before.clone()
+	after.Version = before.Version + 1
 	if err := edit(after); err != nil {
 		return nil, err
 	}

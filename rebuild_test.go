@@ -40,7 +40,7 @@ func newBlinkingWorld(t *testing.T) (*world, *blinking, *lossy) {
 // be rebuilt again, it is.
 func TestARebuildThatFailsStopsOneSaleUntilItSucceeds(t *testing.T) {
 	w, l, g := newBlinkingWorld(t)
-	if _, err := g.Restock(ctx, "phones", "black", -1); err != nil { // something to heal
+	if _, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -1}); err != nil { // something to heal
 		t.Fatal(err)
 	}
 	l.fails.Store(true)
@@ -88,7 +88,7 @@ func TestAChangeThatWaitedThroughARebuildKeepsTheNewEpoch(t *testing.T) {
 	w.wrapGate = func(inner rushgate.Gate) rushgate.Gate { g.Gate = inner; return g }
 	w.start(t)
 	w.sell(t, 10)
-	if _, err := g.Restock(ctx, "phones", "black", -1); err != nil { // something to heal
+	if _, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -1}); err != nil { // something to heal
 		t.Fatal(err)
 	}
 	name := "Telephones"
@@ -112,7 +112,7 @@ func TestAChangeThatWaitedThroughARebuildKeepsTheNewEpoch(t *testing.T) {
 		wantCode(t, <-first, "")
 		wantCode(t, <-healed, "")
 		wantCode(t, <-changed, "")
-		if _, err := g.Restock(ctx, "phones", "black", -1); err != nil {
+		if _, err := g.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,4 +203,6 @@ func (u *unreadable) Stock(context.Context, string) ([]rushgate.Stock, error) { 
 
 func (u *unreadable) Tally(context.Context, string) (*rushgate.Tally, error) { return nil, u.err }
 
-func (u *unreadable) Fence(context.Context, string) (*rushgate.Sale, error) { return nil, u.err }
+func (u *unreadable) Fence(context.Context, string, int64) (*rushgate.Sale, bool, error) {
+	return nil, false, u.err
+}

@@ -10,6 +10,7 @@ import (
 // answer within a response that a browser can show.
 const (
 	MaxItems    = 1_000            // items in one sale
+	MaxShards   = 64               // parts that a gate may divide one sale into
 	MaxStock    = int64(1) << 40   // units of one item
 	MaxQuantity = int64(1_000_000) // units in one claim
 	MaxPerUser  = int64(10_000)    // the highest limit per person that is still a limit
@@ -40,12 +41,21 @@ type Sale struct {
 	Ack   Ack
 	Items []Item
 
+	// Shards is into how many parts a gate that can be spread over servers
+	// divides the stock; at least 1, fixed when the sale is made.
+	Shards int
+
 	Frozen bool // an operator stopped it for a while
 	Ended  bool // an operator closed it for good
 
 	// Epoch is the fencing token of whoever may grant for this sale. The
 	// ledger refuses to record a grant that carries an older one.
 	Epoch int64
+
+	// Version numbers the states of the rules, from 1: each change has a
+	// higher one than the change before it, so that nodes which change a sale
+	// at the same time notice each other.
+	Version int64
 
 	CreatedAt time.Time
 }
@@ -61,8 +71,15 @@ type Item struct {
 // Ack says what must be true before a claim is acknowledged.
 type Ack string
 
-// Recorded is the default level: the claim is committed in the ledger.
-const Recorded Ack = "recorded"
+// The levels, from the strongest on. Recorded is the default.
+const (
+	Recorded   Ack = "recorded"   // the claim is committed in the ledger
+	Replicated Ack = "replicated" // the gate has it, and so have its replicas
+	Accepted   Ack = "accepted"   // the gate has it
+)
+
+// Known says that a is one of the levels above.
+func (a Ack) Known() bool { return a == Recorded || a == Replicated || a == Accepted }
 
 // SaleState is what a visitor is told about a sale.
 type SaleState string
@@ -161,8 +178,11 @@ func (s *Sale) Validate() error {
 	if s.Hold%time.Millisecond != 0 {
 		return invalid("hold", "must be whole milliseconds")
 	}
-	if s.Ack != Recorded {
-		return invalid("ack", "must be %q: this gate has no weaker level", Recorded)
+	if !s.Ack.Known() {
+		return invalid("ack", "must be %q, %q or %q", Recorded, Replicated, Accepted)
+	}
+	if s.Shards < 1 || s.Shards > MaxShards {
+		return invalid("shards", "must be 1 to %d", MaxShards)
 	}
 	return s.validateItems()
 }

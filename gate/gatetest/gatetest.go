@@ -226,7 +226,7 @@ func (s *stage) giveBack(c ...rushgate.Claim) {
 // restock expects a restock of item "a" to go through or not.
 func (s *stage) restock(sale string, add int64, want bool) {
 	s.t.Helper()
-	enough, err := s.gate.Restock(s.ctx, sale, "a", add)
+	enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: sale, Item: "a", Add: add})
 	s.ok(err)
 	if enough != want {
 		s.t.Fatalf("restock by %d: got %t, want %t", add, enough, want)

@@ -148,7 +148,7 @@ func (h *history) restockOne(t *rapid.T) {
 	r := h.sale(t)
 	item := rapid.SampledFrom(r.model.Sale.Items).Draw(t, "item").ID
 	add := rapid.Int64Range(-5, 5).Draw(t, "add")
-	got, err := h.gate.Restock(h.ctx, r.model.Sale.ID, item, add)
+	got, err := h.gate.Restock(h.ctx, &rushgate.Restock{Sale: r.model.Sale.ID, Item: item, Add: add})
 	h.ok(err)
 	want := r.model.Free[item]+add >= 0
 	if got != want {

@@ -145,7 +145,7 @@ func unknownSale(s *stage) {
 		s.t.Fatalf("counted an unknown sale")
 	}
 	for _, of := range [][2]string{{"none", "a"}, {"sale", "none"}} {
-		if enough, err := s.gate.Restock(s.ctx, of[0], of[1], 1); err == nil || enough {
+		if enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: of[0], Item: of[1], Add: 1, Epoch: 1}); err == nil || enough {
 			s.t.Fatalf("restocked %s", of)
 		}
 	}

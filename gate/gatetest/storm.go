@@ -138,7 +138,7 @@ func operate(t *testing.T, s *stage, sale rushgate.Sale, over <-chan struct{}) (
 			t.Errorf("put: %v", err)
 		}
 		add := i%7 - 3
-		enough, err := s.gate.Restock(s.ctx, "sale", "a", add)
+		enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: "sale", Item: "a", Add: add})
 		if err != nil {
 			t.Errorf("restock: %v", err)
 		}

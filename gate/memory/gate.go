@@ -114,7 +114,8 @@ func (g *Gate) Peek(now time.Time, a *rushgate.Ask) rushgate.Code {
 
 // Restock implements rushgate.Gate. An unknown sale or item, and a total out of
 // bounds, are errors.
-func (g *Gate) Restock(_ context.Context, sale, item string, add int64) (bool, error) {
+func (g *Gate) Restock(_ context.Context, r *rushgate.Restock) (bool, error) {
+	sale, item, add := r.Sale, r.Item, r.Add
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s, err := g.known(sale)

@@ -45,7 +45,7 @@ func TestLoadFailsWhenTheSaleChangedMeanwhile(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *memory.Gate) error{
 		"claim": func(t *testing.T, g *memory.Gate) error { grant(t, g); return nil },
 		"restock": func(t *testing.T, g *memory.Gate) error {
-			_, err := g.Restock(t.Context(), "sale", "a", -1)
+			_, err := g.Restock(t.Context(), &rushgate.Restock{Sale: "sale", Item: "a", Add: -1})
 			return err
 		},
 		"put": func(t *testing.T, g *memory.Gate) error {

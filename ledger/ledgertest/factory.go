@@ -89,7 +89,7 @@ func (d *desk) record(at time.Time, steps ...rushgate.Step) {
 // sale makes a sale with 15 minutes of hold.
 func sale(id string, perUser int64, items ...rushgate.Item) *rushgate.Sale {
 	return &rushgate.Sale{ID: id, Name: "Sale " + id, PerUser: perUser, Hold: 15 * time.Minute, Ack: rushgate.Recorded,
-		Items: items, Epoch: 1, CreatedAt: start}
+		Items: items, Epoch: 1, Version: 1, Shards: 1, CreatedAt: start}
 }
 
 func item(id string, stock int64) rushgate.Item {

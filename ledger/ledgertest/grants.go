@@ -75,7 +75,7 @@ var grants = []test{
 	{"BarrierEpoch", func(t *testing.T, f Factory) {
 		d := open(t, f)
 		s := d.sell(1, item("a", 10))
-		fenced := must[*rushgate.Sale](t)(d.Fence(context.Background(), s.ID))
+		fenced := d.fence(s.ID)
 		d.refused(rushgate.BarrierEpoch, grant(s, d.claim(s, "a", "ann")))
 		d.record(start, grant(fenced, d.claim(s, "a", "ann")))
 	}},
@@ -177,13 +177,13 @@ var grants = []test{
 		d := open(t, f)
 		s := d.sell(1, item("a", 1))
 		for want := s.Epoch + 1; want < 5; want++ {
-			got := must[*rushgate.Sale](t)(d.Fence(context.Background(), s.ID))
+			got := d.fence(s.ID)
 			if got.Epoch != want || got.Name != s.Name || len(got.Items) != 1 || got.Items[0] != s.Items[0] {
 				t.Fatalf("got %+v, want epoch %d", got, want)
 			}
 			d.reopen()
 		}
-		if _, err := d.Fence(context.Background(), "ghost"); rushgate.CodeOf(err) != rushgate.NotFound {
+		if _, _, err := d.Fence(context.Background(), "ghost", 0); rushgate.CodeOf(err) != rushgate.NotFound {
 			t.Fatalf("fenced a ghost: %v", err)
 		}
 	}},

@@ -67,7 +67,8 @@ func (h *history) recordAny(rt *rapid.T) {
 
 func (h *history) fence(rt *rapid.T) {
 	id := h.anySale(rt, h.model)
-	got, err := h.Fence(context.Background(), id)
+	was := rapid.Int64Range(0, 3).Draw(rt, "was")
+	got, taken, err := h.Fence(context.Background(), id, was)
 	s := h.model.sale(id)
 	if s == nil {
 		if rushgate.CodeOf(err) != rushgate.NotFound {
@@ -75,9 +76,12 @@ func (h *history) fence(rt *rapid.T) {
 		}
 		return
 	}
-	s.Epoch++
-	if err != nil {
-		rt.Fatalf("fence: %v", err)
+	mine := was == 0 || was == s.Epoch
+	if mine {
+		s.Epoch++
+	}
+	if err != nil || taken != mine {
+		rt.Fatalf("fence: taken %v, want %v; %v", taken, mine, err)
 	}
 	same(rt, "fenced", got, s)
 }
@@ -90,8 +94,8 @@ func (h *history) anySale(rt *rapid.T, m *model) string {
 }
 
 func (h *history) step(rt *rapid.T, m *model) rushgate.Step {
-	kind := rapid.IntRange(0, 9).Draw(rt, "kind")
-	if len(m.sales) == 0 || kind == 9 && len(m.sales) < 3 {
+	kind := rapid.IntRange(0, 10).Draw(rt, "kind")
+	if len(m.sales) == 0 || kind == 10 && len(m.sales) < 3 {
 		s := sale(fmt.Sprint("sale-", len(m.sales)), rapid.Int64Range(0, 4).Draw(rt, "limit"), item("a", 6), item("b", 20))
 		return &rushgate.Put{Sale: s, Kind: rushgate.SaleCreated}
 	}
@@ -102,14 +106,52 @@ func (h *history) step(rt *rapid.T, m *model) rushgate.Step {
 	case kind < 7:
 		return h.anyMove(rt, m, id)
 	case kind < 8:
-		return &rushgate.Restock{Sale: id, Item: h.anyItem(rt), Add: rapid.Int64Range(-4, 4).Draw(rt, "add")}
+		return &rushgate.Restock{Sale: id, Item: h.anyItem(rt), Add: rapid.Int64Range(-4, 4).Draw(rt, "add"), Epoch: h.known(rt, m, id).Epoch}
+	case kind < 9:
+		return h.anyRevoke(rt, m, id)
 	}
+	return h.anyPut(rt, m, id)
+}
+
+// known is the mark of a sale that a node may have in mind: the right one, an
+// older one, or none.
+func (h *history) known(rt *rapid.T, m *model, id string) rushgate.Mark {
+	s := m.sale(id)
+	if s == nil || rapid.Bool().Draw(rt, "whatever there is") {
+		return rushgate.Mark{}
+	}
+	return rushgate.Mark{Epoch: s.Epoch - boolInt(rapid.IntRange(0, 9).Draw(rt, "older epoch") == 0),
+		Version: s.Version - boolInt(rapid.IntRange(0, 9).Draw(rt, "older version") == 0)}
+}
+
+func boolInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (h *history) anyPut(rt *rapid.T, m *model, id string) *rushgate.Put {
 	s := sale(id, 0, item("a", 1))
 	if had := m.sale(id); had != nil {
-		s.PerUser = had.PerUser
+		s.PerUser, s.Version = had.PerUser, had.Version+rapid.Int64Range(1, 3).Draw(rt, "versions")
 	}
 	s.Frozen = rapid.Bool().Draw(rt, "frozen")
-	return &rushgate.Put{Sale: s, Kind: rushgate.SaleChanged}
+	mark := h.known(rt, m, id)
+	return &rushgate.Put{Sale: s, Kind: rushgate.SaleChanged, Was: mark.Version, Epoch: mark.Epoch}
+}
+
+// anyRevoke revokes claims that were never recorded, and some that were.
+func (h *history) anyRevoke(rt *rapid.T, m *model, id string) *rushgate.Revoke {
+	r := &rushgate.Revoke{Sale: id}
+	for range rapid.IntRange(0, 3).Draw(rt, "revoked") {
+		c := h.anyClaim(rt, m, &rushgate.Grant{Sale: id, PerUser: 1})
+		if len(r.Claims) > 0 && rapid.IntRange(0, 4).Draw(rt, "twice") == 0 {
+			c = r.Claims[0]
+		}
+		r.Claims = append(r.Claims, c)
+	}
+	return r
 }
 
 func (h *history) anyItem(rt *rapid.T) string {

@@ -49,6 +49,8 @@ func (m *model) apply(b *rushgate.Batch) (*model, []rushgate.Barrier) {
 			broken = next.grant(b.At, s)
 		case *rushgate.Move:
 			next.move(b.At, s)
+		case *rushgate.Revoke:
+			broken = next.revoke(b.At, s)
 		case *rushgate.Put:
 			broken = next.put(b.At, s)
 		case *rushgate.Restock:
@@ -163,6 +165,32 @@ func (m *model) move(at time.Time, mv *rushgate.Move) {
 	}
 }
 
+func (m *model) revoke(at time.Time, r *rushgate.Revoke) []rushgate.Barrier {
+	for _, c := range r.Claims {
+		if _, there := m.claims[c.ID]; there {
+			continue
+		}
+		if m.sale(r.Sale) == nil {
+			return []rushgate.Barrier{rushgate.BarrierExists}
+		}
+		c.Sale, c.Slot, c.State, c.Key, c.EndedAt = r.Sale, rushgate.NoSlot, rushgate.Revoked, "", at
+		m.claims[c.ID] = c
+		m.tell(r.Sale, at, rushgate.Event{Kind: rushgate.ClaimRevoked, Claim: &c})
+	}
+	return nil
+}
+
+// otherState says whether a change was made from another state than the sale has.
+func otherState(s *rushgate.Sale, version, epoch int64) []rushgate.Barrier {
+	switch {
+	case epoch != 0 && epoch != s.Epoch:
+		return []rushgate.Barrier{rushgate.BarrierEpoch}
+	case version != 0 && version != s.Version:
+		return []rushgate.Barrier{rushgate.BarrierVersion}
+	}
+	return nil
+}
+
 func (m *model) put(at time.Time, p *rushgate.Put) []rushgate.Barrier {
 	s := m.sale(p.Sale.ID)
 	if (s == nil) != (p.Kind == rushgate.SaleCreated) {
@@ -175,8 +203,10 @@ func (m *model) put(at time.Time, p *rushgate.Put) []rushgate.Barrier {
 			m.stock[next.ID] = append(m.stock[next.ID], rushgate.Stock{Item: it.ID, Total: it.Stock})
 		}
 		m.sales = append(m.sales, next)
+	} else if broken := otherState(s, p.Was, p.Epoch); broken != nil {
+		return broken
 	} else {
-		next.Items, next.Epoch, next.CreatedAt = s.Items, s.Epoch, s.CreatedAt
+		next.Items, next.Epoch, next.Shards, next.CreatedAt = s.Items, s.Epoch, s.Shards, s.CreatedAt
 		*s = next
 	}
 	next.Items = slices.Clone(next.Items)
@@ -189,8 +219,15 @@ func (m *model) put(at time.Time, p *rushgate.Put) []rushgate.Barrier {
 
 func (m *model) restock(at time.Time, r *rushgate.Restock) []rushgate.Barrier {
 	row := m.row(r.Sale, r.Item)
+	var broken []rushgate.Barrier
+	if s := m.sale(r.Sale); s != nil {
+		broken = otherState(s, 0, r.Epoch)
+	}
 	if row == nil {
-		return []rushgate.Barrier{rushgate.BarrierExists}
+		broken = append(broken, rushgate.BarrierExists)
+	}
+	if broken != nil {
+		return broken
 	}
 	if row.Total += r.Add; row.Total < row.Taken || row.Total > rushgate.MaxStock {
 		return []rushgate.Barrier{rushgate.BarrierStock}
@@ -292,7 +329,7 @@ func moveOrder(list []rushgate.Event) {
 }
 
 func sameMove(a, b *rushgate.Event) bool {
-	return a.Claim != nil && b.Claim != nil && a.Kind == b.Kind && a.Kind != rushgate.ClaimHeld && a.At.Equal(b.At) &&
+	return a.Claim != nil && b.Claim != nil && a.Kind == b.Kind && a.Kind != rushgate.ClaimHeld && a.Kind != rushgate.ClaimRevoked && a.At.Equal(b.At) &&
 		!a.Claim.ExpiresAt.IsZero() && !b.Claim.ExpiresAt.IsZero()
 }
 
@@ -321,6 +358,19 @@ func (m *model) agreesOn(d *desk, s *rushgate.Sale) {
 	for _, e := range m.events[s.ID] {
 		byKind[e.Kind]++
 	}
+	mark := rushgate.Mark{Epoch: s.Epoch, Version: s.Version, Seq: int64(len(m.events[s.ID]))}
+	if snap.Seq != mark.Seq {
+		d.t.Fatalf("the snapshot is of event %d, want %d", snap.Seq, mark.Seq)
+	}
+	marks, err := d.Marks(context.Background())
+	if err != nil || marks[s.ID] != mark || len(marks) != len(m.sales) {
+		d.t.Fatalf("marks %+v, %v; want %+v among %d", marks, err, mark, len(m.sales))
+	}
+	one, err := d.Sale(context.Background(), s.ID)
+	if err != nil {
+		d.t.Fatalf("sale: %v", err)
+	}
+	same(d.t, "sale", one, s)
 	y := d.sound(s.ID)
 	same(d.t, "claims by state", y.Claims, byState)
 	same(d.t, "events by kind", y.Events, byKind)

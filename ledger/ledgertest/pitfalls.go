@@ -125,7 +125,7 @@ var pitfalls = []test{
 	{"TestAPausedHolderOfAnOldEpochCannotGrant", func(t *testing.T, f Factory) {
 		d := open(t, f)
 		paused := d.sell(1, item("a", 1))
-		awake := must[*rushgate.Sale](t)(d.Fence(t.Context(), paused.ID))
+		awake := d.fence(paused.ID)
 		d.record(start, grant(awake, d.claim(awake, "a", "ann")))
 		d.refused(rushgate.BarrierEpoch, grant(paused, d.claim(paused, "a", "bob")))
 	}},

@@ -10,7 +10,7 @@ func Run(t *testing.T, f Factory) {
 		name  string
 		tests []test
 	}{
-		{"Grants", grants}, {"Moves", moves}, {"Puts", puts}, {"Reads", reads}, {"Events", events},
+		{"Grants", grants}, {"Moves", moves}, {"Puts", puts}, {"Revokes", revokes}, {"Finds", finds}, {"Reads", reads}, {"Events", events},
 		{"Unknown", unknown}, {"Tally", tallies}, {"Pitfalls", pitfalls}, {"Histories", histories},
 	} {
 		t.Run(group.name, func(t *testing.T) {

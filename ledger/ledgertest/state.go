@@ -86,6 +86,16 @@ func (d *desk) stock(sale string, want ...rushgate.Stock) {
 	same(d.t, "stock", got, want)
 }
 
+// fence takes the next epoch of a sale, whatever it is.
+func (d *desk) fence(sale string) *rushgate.Sale {
+	d.t.Helper()
+	s, taken, err := d.Fence(context.Background(), sale, 0)
+	if err != nil || !taken {
+		d.t.Fatalf("fence: taken %v, %v", taken, err)
+	}
+	return s
+}
+
 func (d *desk) read(id rushgate.ID) rushgate.Claim {
 	d.t.Helper()
 	c, err := d.Claim(context.Background(), id)

@@ -56,7 +56,7 @@ var unknown = []test{
 			t.Fatalf("got %v", err)
 		}
 		hand.after = false
-		s = must[*rushgate.Sale](t)(d.Fence(t.Context(), s.ID))
+		s = d.fence(s.ID)
 		d.record(later(2), grant(s, d.claim(s, "a", "bob")))
 		d.stock(s.ID, rushgate.Stock{Item: "a", Total: 10, Taken: 2})
 	}},

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -91,6 +92,33 @@ func claimsQuery(q rushgate.ClaimQuery) (string, []any) {
 	const user = all + ` AND round = 1 AND user_id = ?3`
 	return `SELECT * FROM (` + user + ` AND slot IS NULL AND id > ?2` + filter + `)
 		UNION ALL SELECT * FROM (` + user + ` AND slot >= 0 AND +id > ?2` + filter + `) ORDER BY 1 LIMIT ?6`, args
+}
+
+// Find implements [rushgate.Ledger].
+func (l *Ledger) Find(ctx context.Context, sale string, ids []rushgate.ID, keys []string) ([]rushgate.Claim, error) {
+	list := keys
+	if list == nil {
+		list = []string{}
+	}
+	wanted, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := json.Marshal(append([]rushgate.ID{}, ids...))
+	if err != nil {
+		return nil, err
+	}
+	var found []rushgate.Claim
+	err = l.readShortly(ctx, func(r reader) error {
+		rows, err := r.QueryContext(ctx, `SELECT `+claimColumns+` FROM claims WHERE id IN (SELECT value FROM json_each(?2)) AND sale = ?1
+			UNION SELECT `+claimColumns+` FROM claims WHERE sale = ?1 AND idem_key IN (SELECT value FROM json_each(?3))`,
+			sale, string(numbers), string(wanted))
+		if err == nil {
+			found, err = scanClaims(rows, nil)
+		}
+		return err
+	})
+	return found, wrap("find claims of sale "+sale, err)
 }
 
 // Expired implements [rushgate.Ledger].

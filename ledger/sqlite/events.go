@@ -30,6 +30,8 @@ type toldSale struct {
 	Frozen    bool       `json:"frozen"`
 	Ended     bool       `json:"ended"`
 	Epoch     int64      `json:"epoch"`
+	Version   int64      `json:"version,omitempty"` // 0 in what was written before there were versions
+	Shards    int        `json:"shards,omitempty"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 	Items     []toldItem `json:"items"`
 }
@@ -42,7 +44,7 @@ type toldItem struct {
 func saleJSON(s *rushgate.Sale) (string, error) {
 	t := toldSale{Name: s.Name, OpensAt: whole(s.OpensAt), ClosesAt: whole(s.ClosesAt), PerUser: s.PerUser,
 		HoldMS: s.Hold.Milliseconds(), Ack: string(s.Ack), Frozen: s.Frozen, Ended: s.Ended, Epoch: s.Epoch,
-		CreatedAt: whole(s.CreatedAt), Items: make([]toldItem, len(s.Items))}
+		Version: s.Version, Shards: s.Shards, CreatedAt: whole(s.CreatedAt), Items: make([]toldItem, len(s.Items))}
 	for i, it := range s.Items {
 		t.Items[i] = toldItem{it.ID, it.Name}
 	}
@@ -53,7 +55,7 @@ func saleJSON(s *rushgate.Sale) (string, error) {
 func (t *toldSale) sale(id string) *rushgate.Sale {
 	s := &rushgate.Sale{ID: id, Name: t.Name, OpensAt: t.OpensAt, ClosesAt: t.ClosesAt, PerUser: t.PerUser,
 		Hold: time.Duration(t.HoldMS) * time.Millisecond, Ack: rushgate.Ack(t.Ack), Frozen: t.Frozen, Ended: t.Ended,
-		Epoch: t.Epoch, CreatedAt: t.CreatedAt, Items: make([]rushgate.Item, len(t.Items))}
+		Epoch: t.Epoch, Version: max(t.Version, 1), Shards: max(t.Shards, 1), CreatedAt: t.CreatedAt, Items: make([]rushgate.Item, len(t.Items))}
 	for i, it := range t.Items {
 		s.Items[i] = rushgate.Item{ID: it.ID, Name: it.Name}
 	}

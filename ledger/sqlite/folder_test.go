@@ -297,7 +297,7 @@ func TestTheAuditorReadsBesideTheServer(t *testing.T) {
 		t.Fatalf("%+v, %v", y, err)
 	}
 	oneLine(t, auditor.Record(t.Context(), &rushgate.Batch{ID: 2}), "for reading only")
-	_, err = auditor.Fence(t.Context(), "s")
+	_, _, err = auditor.Fence(t.Context(), "s", 0)
 	oneLine(t, err, "for reading only")
 	if err := auditor.Close(); err != nil {
 		t.Fatal(err)

@@ -80,8 +80,12 @@ func (w *writer) fencedSeq(ctx context.Context, g *rushgate.Grant) (int64, error
 		}
 		return 0, err
 	}
-	return 0, &rushgate.BarrierError{Barrier: rushgate.BarrierEpoch, Sale: g.Sale,
-		Detail: fmt.Sprintf("the grant has epoch %d, the sale %d", g.Epoch, epoch)}
+	return 0, otherEpoch(g.Sale, g.Epoch, epoch)
+}
+
+func otherEpoch(sale string, had, has int64) error {
+	return &rushgate.BarrierError{Barrier: rushgate.BarrierEpoch, Sale: sale,
+		Detail: fmt.Sprintf("the change has epoch %d, the sale %d", had, has)}
 }
 
 // units is what a step does to the stock row of one item.

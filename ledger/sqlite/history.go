@@ -102,6 +102,8 @@ func number(s rushgate.State) byte {
 		return 3
 	case rushgate.ExpiredState:
 		return 4
+	case rushgate.Revoked:
+		return 5
 	}
 	return 0
 }
@@ -116,7 +118,7 @@ func (c *chronicle) tell(id int64, s rushgate.State) bool {
 		c.at = i
 	}
 	told := &c.told[c.at]
-	arrived := *told&(toldHeld|atOnce) != 0
+	arrived := *told&(toldHeld|atOnce) != 0 || s == rushgate.Revoked
 	switch {
 	case s == rushgate.Held && !arrived && *told&toldEnded == 0:
 		*told |= toldHeld
@@ -135,6 +137,8 @@ func (c *chronicle) bad() int64 {
 		whole := false
 		switch held := c.state[i] == number(rushgate.Held); {
 		case told&toldWrong != 0 || c.state[i] == 0:
+		case c.state[i] == number(rushgate.Revoked):
+			whole = told&toldEnded != 0 && told&toldHeld == 0
 		case told&atOnce != 0:
 			whole = told&toldEnded != 0 && c.state[i] == number(rushgate.Confirmed)
 		case held:

@@ -17,7 +17,7 @@ func (w *writer) put(ctx context.Context, b *rushgate.Batch, p *rushgate.Put) er
 	if p.Kind == rushgate.SaleCreated {
 		err = w.create(ctx, p.Sale)
 	} else {
-		err = w.change(ctx, &after)
+		err = w.change(ctx, p, &after)
 	}
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (w *writer) put(ctx context.Context, b *rushgate.Batch, p *rushgate.Put) er
 
 func (w *writer) create(ctx context.Context, s *rushgate.Sale) error {
 	_, err := w.saleNew.ExecContext(ctx, s.ID, s.Name, orNull(s.OpensAt), orNull(s.ClosesAt), s.PerUser,
-		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Epoch, orNull(s.CreatedAt))
+		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Epoch, s.Version, s.Shards, orNull(s.CreatedAt))
 	if isUnique(err) {
 		return &rushgate.BarrierError{Barrier: rushgate.BarrierExists, Sale: s.ID, Detail: "the sale exists already"}
 	}
@@ -52,12 +52,12 @@ func (w *writer) create(ctx context.Context, s *rushgate.Sale) error {
 
 // change writes everything of a sale but what other steps and Fence own, and
 // completes s with that.
-func (w *writer) change(ctx context.Context, s *rushgate.Sale) error {
+func (w *writer) change(ctx context.Context, p *rushgate.Put, s *rushgate.Sale) error {
 	var created sql.NullInt64
 	err := w.saleSet.QueryRowContext(ctx, s.ID, s.Name, orNull(s.OpensAt), orNull(s.ClosesAt), s.PerUser,
-		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended).Scan(&s.Epoch, &created)
+		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Version, p.Was, p.Epoch).Scan(&s.Epoch, &s.Shards, &created)
 	if errors.Is(err, errNoRows) {
-		return noSale(s.ID)
+		return w.otherState(ctx, s.ID, p.Was, p.Epoch)
 	}
 	if err != nil {
 		return err
@@ -67,8 +67,32 @@ func (w *writer) change(ctx context.Context, s *rushgate.Sale) error {
 	return err
 }
 
+// otherState says why a sale was not found in the state that a change was made
+// from: it is not there, it has another epoch, or other rules.
+func (w *writer) otherState(ctx context.Context, sale string, version, epoch int64) error {
+	now, err := scanSale(w.conn.QueryRowContext(ctx, `SELECT `+saleColumns+` FROM sales WHERE id = ?`, sale))
+	switch {
+	case errors.Is(err, errNoRows):
+		return noSale(sale)
+	case err != nil:
+		return err
+	case epoch != 0 && epoch != now.Epoch:
+		return otherEpoch(sale, epoch, now.Epoch)
+	}
+	return &rushgate.BarrierError{Barrier: rushgate.BarrierVersion, Sale: sale,
+		Detail: fmt.Sprintf("the change was made from version %d of the rules, the sale has version %d", version, now.Version)}
+}
+
 // add changes the total of an item.
 func (w *writer) add(ctx context.Context, b *rushgate.Batch, r *rushgate.Restock) error {
+	if r.Epoch != 0 {
+		var epoch int64
+		if err := w.epochOf.QueryRowContext(ctx, r.Sale).Scan(&epoch); err != nil && !errors.Is(err, errNoRows) {
+			return err
+		} else if err == nil && epoch != r.Epoch {
+			return otherEpoch(r.Sale, r.Epoch, epoch)
+		}
+	}
 	res, err := w.restock.ExecContext(ctx, r.Add, r.Sale, r.Item, rushgate.MaxStock)
 	if err != nil {
 		return err
@@ -94,18 +118,23 @@ func (w *writer) add(ctx context.Context, b *rushgate.Batch, r *rushgate.Restock
 
 // Fence implements [rushgate.Ledger]. A sale that is not there is an
 // *rushgate.Error with NotFound.
-func (l *Ledger) Fence(ctx context.Context, sale string) (*rushgate.Sale, error) {
-	var s rushgate.Sale
+func (l *Ledger) Fence(ctx context.Context, sale string, was int64) (s *rushgate.Sale, taken bool, err error) {
 	plain := func(commit func() error) error { return commit() }
-	err := l.write(ctx, plain, func(ctx context.Context, w *writer) (err error) {
-		if s, err = scanSale(w.fence.QueryRowContext(ctx, sale)); err != nil {
-			return missingSale(sale, err)
+	err = l.write(ctx, plain, func(ctx context.Context, w *writer) error {
+		row, err := scanSale(w.fence.QueryRowContext(ctx, sale, was))
+		if errors.Is(err, errNoRows) { // there is no such sale, or somebody was faster
+			s, err = saleOf(ctx, w.conn, sale)
+			return err
 		}
+		if err != nil {
+			return err
+		}
+		s, taken = &row, true
 		s.Items, err = itemsOf(ctx, w.conn, sale)
 		return err
 	})
 	if err != nil {
-		return nil, wrap("fence sale "+sale, err)
+		return nil, false, wrap("fence sale "+sale, err)
 	}
-	return &s, nil
+	return s, taken, nil
 }

@@ -76,7 +76,7 @@ func (l *Ledger) certain(ctx context.Context) error {
 	return l.ready(ctx)
 }
 
-const saleColumns = `id, name, opens_at, closes_at, per_user, hold_ms, ack, frozen, ended, epoch, created_at`
+const saleColumns = `id, name, opens_at, closes_at, per_user, hold_ms, ack, frozen, ended, epoch, version, shards, created_at`
 
 type scanner interface{ Scan(...any) error }
 
@@ -84,7 +84,7 @@ func scanSale(row scanner) (rushgate.Sale, error) {
 	var s rushgate.Sale
 	var opens, closes, created sql.NullInt64
 	var hold int64
-	err := row.Scan(&s.ID, &s.Name, &opens, &closes, &s.PerUser, &hold, &s.Ack, &s.Frozen, &s.Ended, &s.Epoch, &created)
+	err := row.Scan(&s.ID, &s.Name, &opens, &closes, &s.PerUser, &hold, &s.Ack, &s.Frozen, &s.Ended, &s.Epoch, &s.Version, &s.Shards, &created)
 	s.OpensAt, s.ClosesAt, s.CreatedAt = moment(opens), moment(closes), moment(created)
 	s.Hold = time.Duration(hold) * time.Millisecond
 	return s, err
@@ -170,6 +170,40 @@ func (l *Ledger) Sales(ctx context.Context) ([]rushgate.Sale, error) {
 		return nil
 	})
 	return list, wrap("list the sales", err)
+}
+
+// Sale implements [rushgate.Ledger].
+func (l *Ledger) Sale(ctx context.Context, id string) (s *rushgate.Sale, err error) {
+	err = l.readShortly(ctx, func(r reader) error {
+		s, err = saleOf(ctx, r, id)
+		return err
+	})
+	if err != nil {
+		return nil, wrap("read sale "+id, err)
+	}
+	return s, nil
+}
+
+// Marks implements [rushgate.Ledger].
+func (l *Ledger) Marks(ctx context.Context) (map[string]rushgate.Mark, error) {
+	marks := map[string]rushgate.Mark{}
+	err := l.readShortly(ctx, func(r reader) error {
+		rows, err := r.QueryContext(ctx, `SELECT id, epoch, version, last_seq FROM sales`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			var m rushgate.Mark
+			if err := rows.Scan(&id, &m.Epoch, &m.Version, &m.Seq); err != nil {
+				return err
+			}
+			marks[id] = m
+		}
+		return rows.Err()
+	})
+	return marks, wrap("look at the sales", err)
 }
 
 // Stock implements [rushgate.Ledger]. A sale that is not there is an

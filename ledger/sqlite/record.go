@@ -46,6 +46,8 @@ func (w *writer) step(ctx context.Context, b *rushgate.Batch, s rushgate.Step) e
 		return w.grant(ctx, b, s)
 	case *rushgate.Move:
 		return w.move(ctx, b, s)
+	case *rushgate.Revoke:
+		return w.revokeAll(ctx, b, s)
 	case *rushgate.Put:
 		return w.put(ctx, b, s)
 	case *rushgate.Restock:

@@ -21,7 +21,11 @@ func (l *Ledger) Snapshot(ctx context.Context, sale string, use func(rushgate.Sn
 		if err != nil {
 			return err
 		}
-		return use(rushgate.Snapshot{Sale: s, Stock: stock, Claims: known(ctx, r, sale)})
+		snap := rushgate.Snapshot{Sale: s, Stock: stock, Claims: known(ctx, r, sale)}
+		if err := r.QueryRowContext(ctx, `SELECT last_seq FROM sales WHERE id = ?`, sale).Scan(&snap.Seq); err != nil {
+			return err
+		}
+		return use(snap)
 	})
 	return wrap("read a snapshot of sale "+sale, err)
 }

@@ -20,7 +20,7 @@ type writer struct {
 	claims, wideClaims, take, overLimit   *sql.Stmt
 	moveLive, moveDue, give               *sql.Stmt
 	saleNew, itemNew, saleSet, restock    *sql.Stmt
-	fence                                 *sql.Stmt
+	fence, revoke                         *sql.Stmt
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	sqlSeq       = `UPDATE sales SET last_seq = last_seq + ? WHERE id = ? RETURNING last_seq`
 	sqlSeqFenced = `UPDATE sales SET last_seq = last_seq + ? WHERE id = ? AND epoch = ? RETURNING last_seq`
 	sqlEpochOf   = `SELECT epoch FROM sales WHERE id = ?`
-	sqlFence     = `UPDATE sales SET epoch = epoch + 1 WHERE id = ? RETURNING ` + saleColumns
+	sqlFence     = `UPDATE sales SET epoch = epoch + 1 WHERE id = ?1 AND ?2 IN (0, epoch) RETURNING ` + saleColumns
 
 	sqlTake = `UPDATE items SET taken = taken + ?1, confirmed = confirmed + ?2
 		WHERE sale = ?3 AND round = 1 AND item = ?4 AND taken + ?1 <= total`
@@ -44,11 +44,12 @@ const (
 		AND user_id IN (SELECT value FROM json_each(?2))
 		GROUP BY user_id HAVING sum(quantity) > ?3 LIMIT 1`
 
-	sqlSaleNew = `INSERT INTO sales (id, name, opens_at, closes_at, per_user, hold_ms, ack, frozen, ended, epoch, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlSaleNew = `INSERT INTO sales (id, name, opens_at, closes_at, per_user, hold_ms, ack, frozen, ended, epoch, version, shards, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlItemNew = `INSERT INTO items (sale, round, item, position, name, total) VALUES (?, 1, ?, ?, ?, ?)`
 	sqlSaleSet = `UPDATE sales SET name = ?2, opens_at = ?3, closes_at = ?4, per_user = ?5, hold_ms = ?6,
-		ack = ?7, frozen = ?8, ended = ?9 WHERE id = ?1 RETURNING epoch, created_at`
+		ack = ?7, frozen = ?8, ended = ?9, version = ?10
+		WHERE id = ?1 AND ?11 IN (0, version) AND ?12 IN (0, epoch) RETURNING epoch, shards, created_at`
 	sqlRestock = `UPDATE items SET total = total + ?1
 		WHERE sale = ?2 AND round = 1 AND item = ?3 AND total + ?1 BETWEEN taken AND ?4`
 )
@@ -84,7 +85,7 @@ func (w *writer) prepare(ctx context.Context) error {
 	}{
 		{&w.begin, `BEGIN IMMEDIATE`}, {&w.commit, `COMMIT`}, {&w.rollback, `ROLLBACK`},
 		{&w.batch, sqlBatch}, {&w.event, sqlEvent},
-		{&w.seq, sqlSeq}, {&w.seqFenced, sqlSeqFenced}, {&w.epochOf, sqlEpochOf}, {&w.fence, sqlFence},
+		{&w.seq, sqlSeq}, {&w.seqFenced, sqlSeqFenced}, {&w.epochOf, sqlEpochOf}, {&w.fence, sqlFence}, {&w.revoke, sqlRevoke},
 		{&w.claims, sqlClaims}, {&w.wideClaims, sqlWideClaims}, {&w.take, sqlTake}, {&w.overLimit, sqlOverLimit},
 		{&w.moveLive, sqlMoveLive}, {&w.moveDue, sqlMoveDue}, {&w.give, sqlGive},
 		{&w.saleNew, sqlSaleNew}, {&w.itemNew, sqlItemNew}, {&w.saleSet, sqlSaleSet}, {&w.restock, sqlRestock},
