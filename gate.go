@@ -90,7 +90,8 @@ type Decision struct {
 	// have a say in it; zero from a gate that belongs to one node.
 	Epoch   int64     // the epoch under which it was decided
 	Version int64     // of the rules by which it was decided
-	At      time.Time // the moment of the decision, by the gate's clock
+	At      time.Time // the moment of the decision, by the gate's clock, in whole milliseconds
+	Early   bool      // Granted: the sale's level is below Recorded, and is reached: the buyer may hear now
 }
 
 // Shared is a gate that several nodes use at the same time, in memory that none
