@@ -14,13 +14,13 @@ import (
 // and expires_at keep the planner from walking all that are held.
 const (
 	sqlMove = `WITH m AS (
-		UPDATE claims SET state = $2, ended_at = $4, slot = CASE $2 WHEN 'confirmed' THEN slot END
+		UPDATE claims SET state = $2::text, ended_at = $4, slot = CASE $2::text WHEN 'confirmed' THEN slot END
 		WHERE id = ANY($1) AND sale = $3 AND state || '' = 'held' AND expires_at + 0 `
 	sqlMoved = ` $4 RETURNING ` + claimColumns + `
 	), stock AS (
 		UPDATE items SET
-			taken = taken - CASE $2 WHEN 'confirmed' THEN 0 ELSE u.units END,
-			confirmed = confirmed + CASE $2 WHEN 'confirmed' THEN u.units ELSE 0 END
+			taken = taken - CASE $2::text WHEN 'confirmed' THEN 0 ELSE u.units END,
+			confirmed = confirmed + CASE $2::text WHEN 'confirmed' THEN u.units ELSE 0 END
 		FROM (SELECT item AS it, sum(quantity)::bigint AS units FROM m GROUP BY item) AS u
 		WHERE sale = $3 AND round = 1 AND item = u.it
 	), s AS (
@@ -28,7 +28,7 @@ const (
 		WHERE id = $3 AND k.n > 0 RETURNING last_seq - k.n + 1 AS first, k.n
 	), told AS (
 		INSERT INTO events (sale, seq, n, kind, at, batch, claims)
-		SELECT $3, s.first, s.n, 'claim.' || $2, $4, $5, (SELECT '[' || string_agg(id::text, ',' ORDER BY id) || ']' FROM m) FROM s
+		SELECT $3, s.first, s.n, 'claim.' || $2::text, $4, $5, (SELECT '[' || string_agg(id::text, ',' ORDER BY id) || ']' FROM m) FROM s
 	)
 	SELECT ` + claimColumns + ` FROM m`
 	sqlMoveLive = sqlMove + `>` + sqlMoved

@@ -19,13 +19,13 @@ const (
 		FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS i(item, name, total, position)`
 	sqlSaleSet = `UPDATE sales SET name = $2, opens_at = $3, closes_at = $4, per_user = $5, hold_ms = $6,
 		ack = $7, frozen = $8, ended = $9, version = $10
-		WHERE id = $1 AND $11 IN (0, version) AND $12 IN (0, epoch) RETURNING ` + saleColumns
+		WHERE id = $1 AND $11 IN (0::bigint, version) AND $12 IN (0::bigint, epoch) RETURNING ` + saleColumns
 	sqlRestock = `WITH done AS (
 			UPDATE items SET total = total + $3
 			WHERE sale = $1 AND round = 1 AND item = $2 AND total + $3 BETWEEN taken AND $4 RETURNING 1
 		)
 		SELECT EXISTS (SELECT 1 FROM done), EXISTS (SELECT 1 FROM items WHERE sale = $1 AND round = 1 AND item = $2)`
-	sqlFence = `UPDATE sales SET epoch = epoch + 1 WHERE id = $1 AND $2 IN (0, epoch) RETURNING ` + saleColumns
+	sqlFence = `UPDATE sales SET epoch = epoch + 1 WHERE id = $1 AND $2 IN (0::bigint, epoch) RETURNING ` + saleColumns
 )
 
 // put writes the row of a sale and tells of it. What it tells is what the server

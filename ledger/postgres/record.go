@@ -114,7 +114,7 @@ func (t *tx) step(ctx context.Context, b *rushgate.Batch, s rushgate.Step, inser
 // their rows: for each how many events come before it, how many it tells, of
 // which kind, their claims and their data.
 const sqlTell = `WITH s AS (
-		UPDATE sales SET last_seq = last_seq + $2 WHERE id = $1 AND $3 IN (0, epoch) RETURNING last_seq - $2 AS last
+		UPDATE sales SET last_seq = last_seq + $2 WHERE id = $1 AND $3 IN (0::bigint, epoch) RETURNING last_seq - $2 AS last
 	)
 	INSERT INTO events (sale, seq, n, kind, at, batch, claims, data)
 	SELECT $1, s.last + 1 + e.skip, e.n, e.kind, $4, $5, e.claims, e.data
