@@ -195,10 +195,12 @@ func (d *desk) release(l rushgate.Lease) {
 	}
 }
 
-// under returns the desk with its ledger as it is under a lease.
+// under returns the desk with its ledger as it is under a lease, and with numbers
+// of its own.
 func (d *desk) under(l rushgate.Lease) *desk {
 	u := *d
 	u.Ledger = leasesOf(d).Under(l)
+	d.batches, d.ids = d.batches+1000, d.ids+1000
 	return &u
 }
 

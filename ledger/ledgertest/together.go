@@ -11,11 +11,9 @@ import (
 )
 
 var together = []sharedTest{
-	{"ManyNodesSellOneSale", func(t *testing.T, s SharedStorage) {
-		for _, perUser := range []int64{0, 1, 3} {
-			t.Run(fmt.Sprint("limit ", perUser), func(t *testing.T) { sellTogether(t, s, perUser) })
-		}
-	}},
+	{"ManyNodesSellWithoutALimit", func(t *testing.T, s SharedStorage) { sellTogether(t, s, 0) }},
+	{"ManyNodesSellOneForEach", func(t *testing.T, s SharedStorage) { sellTogether(t, s, 1) }},
+	{"ManyNodesSellThreeForEach", func(t *testing.T, s SharedStorage) { sellTogether(t, s, 3) }},
 	{"TwoSalesInOppositeOrders", func(t *testing.T, s SharedStorage) {
 		all := nodes(t, s, 4)
 		a, b := all[0].sell(0, item("x", 100_000)), all[0].sell(0, item("x", 100_000))
