@@ -55,20 +55,26 @@ func (d database) hand(t testing.TB) *sql.Conn {
 
 func (d database) pool(t testing.TB) *sql.DB {
 	t.Helper()
-	c := driver.NewConfig()
-	u, err := url.Parse(string(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
-	c.Passwd, _ = u.User.Password()
-	connector, err := driver.NewConnector(c)
+	connector, err := driver.NewConnector(config(t, d))
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// config is the driver's own way to a database.
+func config(t testing.TB, d database) *driver.Config {
+	t.Helper()
+	u, err := url.Parse(string(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := driver.NewConfig()
+	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	return c
 }
 
 func (d database) do(t testing.TB, c *sql.Conn, statement string, args ...any) {
