@@ -86,6 +86,7 @@ func (k *till) settled(t testing.TB, b *rushgate.Batch) bool {
 // TestAServerThatGoesAndComes: the ledger finds its way back by itself, and tells
 // what was recorded.
 func TestAServerThatGoesAndComes(t *testing.T) {
+	t.Parallel()
 	s := testenv.MariaDB(t)
 	inside := func() {}
 	k := newTill(t, s.NewDatabase(t), mysql.Options{Patience: time.Second, LockWait: time.Second, Commit: func(commit func() error) error {

@@ -32,6 +32,7 @@ func statements(t testing.TB) []string {
 // TestAMigrationThatWasCutOff: wherever the first start was killed, the next one
 // finishes its work.
 func TestAMigrationThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	all := statements(t)
 	if len(all) != 8 {
 		t.Fatalf("%d statements", len(all))

@@ -24,7 +24,7 @@ var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_bin
 func TestMain(m *testing.M) {
 	// A story of the model is a thousand statements, and each a round trip:
 	// fewer of them are told here, unless the command line wants more.
-	if err := flag.Set("rapid.checks", "30"); err != nil {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(server.Around(m))

@@ -98,6 +98,7 @@ func TestBadURLs(t *testing.T) {
 }
 
 func TestWhatIsWrongAtTheStart(t *testing.T) {
+	t.Parallel()
 	s := server.Server(t)
 	good := s.NewDatabase(t)
 	change := func(f func(*url.URL)) string {

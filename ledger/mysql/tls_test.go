@@ -19,6 +19,7 @@ import (
 )
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, key := certificate(t, net.IPv4(127, 0, 0, 1))
 	s := testenv.MariaDB(t, "ssl-cert="+cert, "ssl-key="+key)
 	plain := s.NewDatabase(t)
