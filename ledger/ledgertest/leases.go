@@ -196,11 +196,11 @@ func (d *desk) release(l rushgate.Lease) {
 }
 
 // under returns the desk with its ledger as it is under a lease, and with numbers
-// of its own.
+// that the desk itself does not give out.
 func (d *desk) under(l rushgate.Lease) *desk {
 	u := *d
+	u.batches, u.ids = u.batches+500_000, u.ids+500_000
 	u.Ledger = leasesOf(d).Under(l)
-	d.batches, d.ids = d.batches+1000, d.ids+1000
 	return &u
 }
 
