@@ -16,6 +16,7 @@ type batch struct {
 	asks      []Ask
 	decisions []Decision
 	granted   int
+	began     time.Time   // before the gate was asked, by the service's clock
 	decided   time.Time   // when the gate had answered, by the wall clock
 	early     map[ID]bool // claims that were acknowledged before they are recorded
 
@@ -42,7 +43,8 @@ func (b *batch) reset() {
 // must come before the ledger. An errand between claims divides them: those
 // before it are decided before it.
 func (b *batch) decide() {
-	b.at = b.desk.now().Truncate(time.Millisecond) // as exact as a ledger keeps it
+	b.began = b.desk.now()
+	b.at = b.began.Truncate(time.Millisecond) // as exact as a ledger keeps it
 	from := 0
 	for i, t := range b.tickets {
 		if t.errand == nil {
@@ -232,7 +234,7 @@ func (b *batch) forgettable(claims []Claim) []Claim {
 	if b.desk.node == nil {
 		return claims
 	}
-	if b.desk.node.lateAfter(b.decided) {
+	if b.desk.node.late(b.began) {
 		return nil
 	}
 	mine, _ := b.divide(claims)

@@ -208,8 +208,8 @@ func (b *batch) turnAwayTickets(sale string, barrier *BarrierError) {
 	}
 }
 
-// lateAfter says when a batch has taken so long that an adopter may have
-// recorded its claims: then the journal decides, not this node.
-func (n *node) lateAfter(decided time.Time) bool {
-	return time.Since(decided) > n.adoptAfter/2
+// late says that a batch has taken so long that an adopter may have recorded its
+// claims, or be about to: then the journal decides, not this node.
+func (n *node) late(began time.Time) bool {
+	return n.now().Sub(began) > n.adoptAfter/2
 }
