@@ -416,10 +416,10 @@ func TestNobodyIsForgottenOnAGuess(t *testing.T) {
 				}
 			})
 			w.sell(t, 5)
-			deaf.now = true
+			deaf.now.Store(true)
 			_, err := w.at(0, "ann", "k")
 			wantCode(t, err, rushgate.Unavailable)
-			deaf.now = false
+			deaf.now.Store(false)
 			if n := len(w.open(t)); n != 1 {
 				t.Fatalf("%d claims in the journal", n)
 			}
@@ -439,23 +439,24 @@ func TestNobodyIsForgottenOnAGuess(t *testing.T) {
 // deaf is a ledger that commits or not, and does not say so.
 type deaf struct {
 	rushgate.Ledger
-	now, committed bool
+	now       atomic.Bool
+	committed bool
 }
 
 func (d *deaf) Record(ctx context.Context, b *rushgate.Batch) error {
-	if d.now && d.committed {
+	if d.now.Load() && d.committed {
 		if err := d.Ledger.Record(ctx, b); err != nil {
 			return err
 		}
 	}
-	if d.now {
+	if d.now.Load() {
 		return rushgate.ErrUnknown
 	}
 	return d.Ledger.Record(ctx, b)
 }
 
 func (d *deaf) Recorded(ctx context.Context, b *rushgate.Batch) (bool, error) {
-	if d.now {
+	if d.now.Load() {
 		return false, fmt.Errorf("the ledger cannot be reached")
 	}
 	return d.Ledger.Recorded(ctx, b)
@@ -474,13 +475,14 @@ func TestWhatEndsWhileTheGateIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var once sync.Once
-	busy.between = func() {
+	between := func() {
 		once.Do(func() {
 			if _, err := w.nodes[1].Release(ctx, r.Claim.ID); err != nil {
 				t.Errorf("release: %v", err)
 			}
 		})
 	}
+	busy.between.Store(&between)
 	w.gate.lose()
 	eventually(t, "it sells again", func() bool { _, err := w.at(0, "bob"); return err == nil })
 	if st := w.stock(t); st.Free != 4 || st.Unsettled != 0 {
@@ -494,13 +496,13 @@ func TestWhatEndsWhileTheGateIsBuilt(t *testing.T) {
 // interrupted is a ledger that lets something happen between a snapshot and its use.
 type interrupted struct {
 	rushgate.Ledger
-	between func()
+	between atomic.Pointer[func()]
 }
 
 func (l *interrupted) Snapshot(ctx context.Context, sale string, use func(rushgate.Snapshot) error) error {
 	return l.Ledger.Snapshot(ctx, sale, func(s rushgate.Snapshot) error {
-		if l.between != nil {
-			l.between()
+		if between := l.between.Load(); between != nil {
+			(*between)()
 		}
 		return use(s)
 	})
