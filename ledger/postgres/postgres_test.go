@@ -73,6 +73,18 @@ func (s schema) Open(t testing.TB, commit func(func() error) error) rushgate.Led
 	return l
 }
 
+// hand is a connection of a test's own, beside the ledger.
+func (s schema) hand(t testing.TB) schema {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	s.admin = conn
+	return s
+}
+
 // begin begins a transaction on a connection of its own. A panic of the test
 // aside, end ends both.
 func (s schema) begin(t testing.TB, sql string, args ...any) (end func(commit bool)) {

@@ -45,21 +45,27 @@ func always() settings {
 
 // writing are the settings of sessions that record batches. Every row is found
 // by an index, and the plans are made once: a plan from the time when the
-// tables were nearly empty must not be one that reads them from end to end.
+// tables were nearly empty must not be one that reads them from end to end. So
+// what would be cheaper for small tables is switched off.
 func (o *Options) writing() settings {
 	s := always()
 	s["lock_timeout"] = milliseconds(o.LockWait)
 	s["statement_timeout"] = milliseconds(o.whole() + pausedTime)
 	s["idle_in_transaction_session_timeout"] = milliseconds(pausedTime)
-	s["enable_seqscan"] = "off"
+	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+		s[way] = "off"
+	}
 	s["plan_cache_mode"] = "force_generic_plan"
 	return s
 }
 
+// reading are the settings of sessions for reads of any length. Their statements
+// are planned each time, for the tables as they are now.
 func reading() settings {
 	s := always()
 	s["default_transaction_read_only"] = "on"
 	s["statement_timeout"] = milliseconds(readTime)
+	s["plan_cache_mode"] = "force_custom_plan"
 	s["idle_in_transaction_session_timeout"] = milliseconds(usedTime)
 	return s
 }
@@ -67,6 +73,7 @@ func reading() settings {
 // shortly are the settings of sessions for leases and short reads.
 func (o *Options) shortly(readOnly bool) settings {
 	s := o.writing()
+	s["plan_cache_mode"] = "force_custom_plan"
 	if readOnly {
 		s["default_transaction_read_only"] = "on"
 	}
