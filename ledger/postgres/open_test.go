@@ -71,7 +71,7 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 	away := nobody.Addr().String()
 	for name, c := range map[string]struct{ url, words string }{
 		"silent":    {s.through(t, away), "did not answer in time"},
-		"password":  {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("rushgate", "secret") }), `refuses the password of user "rushgate"`},
+		"password":  {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("quick", "secret") }), `refuses the password of user "quick"`},
 		"user":      {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("nobody", "secret") }), `user "nobody"`},
 		"database":  {changed(t, s.url, func(u *url.URL) { u.Path = "/nowhere" }), `no database "nowhere": make it`},
 		"tls":       {strings.Replace(s.url, "sslmode=disable", "sslmode=require", 1), "does not speak TLS"},

@@ -38,7 +38,7 @@ type schema struct {
 
 func newSchema(t testing.TB) schema {
 	t.Helper()
-	url := server.Server(t).URL("postgres")
+	url := quick(t, server.Server(t))
 	admin, err := pgx.Connect(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
