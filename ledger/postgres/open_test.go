@@ -154,7 +154,13 @@ func TestWhoeverOnlyReads(t *testing.T) {
 
 // TestManyNodesStartAtOnce on an empty database: one makes the tables.
 func TestManyNodesStartAtOnce(t *testing.T) {
-	s := newSchema(t)
+	for range 4 {
+		startAtOnce(t, newSchema(t))
+	}
+}
+
+func startAtOnce(t *testing.T, s schema) {
+	t.Helper()
 	var nodes sync.WaitGroup
 	ids := make([]string, 6)
 	for i := range ids {

@@ -85,14 +85,15 @@ func (s schema) hand(t testing.TB) schema {
 	return s
 }
 
-// begin begins a transaction on a connection of its own. A panic of the test
-// aside, end ends both.
+// begin begins a transaction on a connection of its own. end ends both; the end
+// of the test does too, if it fails before.
 func (s schema) begin(t testing.TB, sql string, args ...any) (end func(commit bool)) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
 	tx, err := conn.Begin(context.Background())
 	if err == nil {
 		_, err = tx.Exec(context.Background(), sql, args...)
