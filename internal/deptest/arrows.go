@@ -27,7 +27,7 @@ var blocks = []string{"lock", "limit", "once", "id", "draw"}
 var arrows = []Arrow{
 	{From: []string{"."}, Only: []string{},
 		Why: "the domain tells its story on its own ports; whoever it knew would have to be read first"},
-	{From: adapters, Only: []string{"."},
+	{From: adapters, Only: []string{".", "ledger/entry"},
 		Why: "an adapter turns one port into one library; if it knew another adapter, neither could be replaced"},
 	{From: []string{"server"}, Only: []string{".", "admission", "limit", "internal"},
 		Why: "the API speaks with the service, so that it is the same on every gate and ledger"},

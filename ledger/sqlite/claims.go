@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 const claimColumns = `id, sale, item, user_id, slot, quantity, state, created_at, expires_at, ended_at, idem_key`
@@ -19,7 +20,7 @@ func scanClaim(row scanner) (rushgate.Claim, error) {
 	var key sql.NullString
 	err := row.Scan(&c.ID, &c.Sale, &c.Item, &c.User, &slot, &c.Quantity, &c.State, &created, &expires, &ended, &key)
 	c.Slot = slotOf(slot)
-	c.CreatedAt, c.ExpiresAt, c.EndedAt, c.Key = moment(created), moment(expires), moment(ended), key.String
+	c.CreatedAt, c.ExpiresAt, c.EndedAt, c.Key = entry.Moment(created), entry.Moment(expires), entry.Moment(ended), key.String
 	return c, err
 }
 
@@ -129,7 +130,7 @@ func (l *Ledger) Expired(ctx context.Context, now time.Time, limit int) ([]rushg
 	var list []rushgate.Claim
 	err := l.read(ctx, func(r reader) error {
 		rows, err := r.QueryContext(ctx, `SELECT `+claimColumns+` FROM claims
-			WHERE state = 'held' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`, millis(now), limit)
+			WHERE state = 'held' AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`, entry.Millis(now), limit)
 		if err == nil {
 			list, err = scanClaims(rows, nil)
 		}

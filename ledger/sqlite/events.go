@@ -10,57 +10,8 @@ import (
 	"time"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
-
-// told is what the data column says of a change that is not a claim's.
-type told struct {
-	Sale *toldSale `json:"sale,omitempty"`
-	Item string    `json:"item,omitempty"`
-	Add  int64     `json:"add,omitempty"`
-}
-
-// toldSale is a sale as history keeps it. Its stock is told by the restocks.
-type toldSale struct {
-	Name      string     `json:"name"`
-	OpensAt   time.Time  `json:"opens_at,omitzero"`
-	ClosesAt  time.Time  `json:"closes_at,omitzero"`
-	PerUser   int64      `json:"per_user"`
-	HoldMS    int64      `json:"hold_ms"`
-	Ack       string     `json:"ack"`
-	Frozen    bool       `json:"frozen"`
-	Ended     bool       `json:"ended"`
-	Epoch     int64      `json:"epoch"`
-	Version   int64      `json:"version,omitempty"` // 0 in what was written before there were versions
-	Shards    int        `json:"shards,omitempty"`
-	CreatedAt time.Time  `json:"created_at,omitzero"`
-	Items     []toldItem `json:"items"`
-}
-
-type toldItem struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
-func saleJSON(s *rushgate.Sale) (string, error) {
-	t := toldSale{Name: s.Name, OpensAt: whole(s.OpensAt), ClosesAt: whole(s.ClosesAt), PerUser: s.PerUser,
-		HoldMS: s.Hold.Milliseconds(), Ack: string(s.Ack), Frozen: s.Frozen, Ended: s.Ended, Epoch: s.Epoch,
-		Version: s.Version, Shards: s.Shards, CreatedAt: whole(s.CreatedAt), Items: make([]toldItem, len(s.Items))}
-	for i, it := range s.Items {
-		t.Items[i] = toldItem{it.ID, it.Name}
-	}
-	b, err := json.Marshal(told{Sale: &t})
-	return string(b), err
-}
-
-func (t *toldSale) sale(id string) *rushgate.Sale {
-	s := &rushgate.Sale{ID: id, Name: t.Name, OpensAt: t.OpensAt, ClosesAt: t.ClosesAt, PerUser: t.PerUser,
-		Hold: time.Duration(t.HoldMS) * time.Millisecond, Ack: rushgate.Ack(t.Ack), Frozen: t.Frozen, Ended: t.Ended,
-		Epoch: t.Epoch, Version: max(t.Version, 1), Shards: max(t.Shards, 1), CreatedAt: t.CreatedAt, Items: make([]rushgate.Item, len(t.Items))}
-	for i, it := range t.Items {
-		s.Items[i] = rushgate.Item{ID: it.ID, Name: it.Name}
-	}
-	return s
-}
 
 // eventRow is a row of the events table.
 type eventRow struct {
@@ -123,12 +74,12 @@ func eventRows(ctx context.Context, r reader, sale string, after int64, limit in
 func (e *eventRow) expand(ctx context.Context, r reader, list []rushgate.Event, sale string, after int64, limit int) ([]rushgate.Event, error) {
 	ev := rushgate.Event{Sale: sale, Seq: e.seq, Kind: e.kind, At: time.UnixMilli(e.at).UTC()}
 	if !e.claims.Valid {
-		var t told
+		var t entry.Told
 		if err := json.Unmarshal([]byte(e.data.String), &t); err != nil {
 			return nil, err
 		}
 		if t.Sale != nil {
-			ev.State = t.Sale.sale(sale)
+			ev.State = t.Sale.Sale(sale)
 		}
 		ev.Item, ev.Add = t.Item, t.Add
 		return append(list, ev), nil

@@ -9,6 +9,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // grant records new claims: fence, stock, claims, limit, events.
@@ -16,7 +17,7 @@ func (w *writer) grant(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant
 	if len(g.Claims) == 0 {
 		return nil
 	}
-	if err := checkGrant(g); err != nil {
+	if err := entry.CheckGrant(g); err != nil {
 		return err
 	}
 	last, err := w.fencedSeq(ctx, g)
@@ -28,7 +29,7 @@ func (w *writer) grant(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant
 	}
 	seq := last - int64(len(g.Claims))
 	for rest := g.Claims; len(rest) > 0; {
-		run := alike(rest)
+		run := entry.Alike(rest)
 		rest = rest[len(run):]
 		if err := w.insert(ctx, b, g, run); err != nil {
 			return err
@@ -42,29 +43,6 @@ func (w *writer) grant(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant
 	return w.checkLimit(ctx, g)
 }
 
-// checkGrant refuses what no gate may ask for, before the database sees it.
-func checkGrant(g *rushgate.Grant) error {
-	for i := range g.Claims {
-		c := &g.Claims[i]
-		switch {
-		case c.Sale != g.Sale:
-			return fmt.Errorf("claim %d is of sale %q, its grant of %q", c.ID, c.Sale, g.Sale)
-		case !c.State.Active():
-			return fmt.Errorf("claim %d arrives as %q: only held and confirmed claims can be granted", c.ID, c.State)
-		case c.State == rushgate.Held && c.ExpiresAt.IsZero():
-			return fmt.Errorf("claim %d is held without an end", c.ID)
-		case c.ID <= 0 || c.Quantity <= 0:
-			return fmt.Errorf("claim %d of %d units: both must be positive", c.ID, c.Quantity)
-		case g.PerUser == 0 && c.Slot != rushgate.NoSlot:
-			return fmt.Errorf("claim %d has slot %d in a sale without a limit", c.ID, c.Slot)
-		case g.PerUser > 0 && (c.Slot < 0 || int64(c.Slot) >= g.PerUser || c.Quantity > g.PerUser):
-			return &rushgate.BarrierError{Barrier: rushgate.BarrierLimit, Sale: g.Sale,
-				Detail: fmt.Sprintf("claim %d of %d units in slot %d, the limit is %d", c.ID, c.Quantity, c.Slot, g.PerUser)}
-		}
-	}
-	return nil
-}
-
 // fencedSeq takes the numbers of the grant's events, and in the same statement
 // finds out whether its epoch still holds.
 func (w *writer) fencedSeq(ctx context.Context, g *rushgate.Grant) (int64, error) {
@@ -76,49 +54,25 @@ func (w *writer) fencedSeq(ctx context.Context, g *rushgate.Grant) (int64, error
 	var epoch int64
 	if err := w.epochOf.QueryRowContext(ctx, g.Sale).Scan(&epoch); err != nil {
 		if errors.Is(err, errNoRows) {
-			return 0, noSale(g.Sale)
+			return 0, entry.NoSale(g.Sale)
 		}
 		return 0, err
 	}
-	return 0, otherEpoch(g.Sale, g.Epoch, epoch)
-}
-
-func otherEpoch(sale string, had, has int64) error {
-	return &rushgate.BarrierError{Barrier: rushgate.BarrierEpoch, Sale: sale,
-		Detail: fmt.Sprintf("the change has epoch %d, the sale %d", had, has)}
-}
-
-// units is what a step does to the stock row of one item.
-type units struct {
-	item             string
-	taken, confirmed int64
-}
-
-// tally adds up the units of a batch by item, so that the lines of one batch
-// take from each other. Sales have few items: a list is faster than a map.
-func tally(list []units, item string, taken, confirmed int64) []units {
-	for i := range list {
-		if list[i].item == item {
-			list[i].taken += taken
-			list[i].confirmed += confirmed
-			return list
-		}
-	}
-	return append(list, units{item, taken, confirmed})
+	return 0, entry.OtherEpoch(g.Sale, g.Epoch, epoch)
 }
 
 func (w *writer) takeStock(ctx context.Context, g *rushgate.Grant) error {
-	var list []units
+	var list []entry.Units
 	for i := range g.Claims {
 		c := &g.Claims[i]
 		confirmed := int64(0)
 		if c.State == rushgate.Confirmed {
 			confirmed = c.Quantity
 		}
-		list = tally(list, c.Item, c.Quantity, confirmed)
+		list = entry.Tally(list, c.Item, c.Quantity, confirmed)
 	}
 	for _, u := range list {
-		r, err := w.take.ExecContext(ctx, u.taken, u.confirmed, g.Sale, u.item)
+		r, err := w.take.ExecContext(ctx, u.Taken, u.Confirmed, g.Sale, u.Item)
 		if err != nil {
 			return err
 		}
@@ -128,7 +82,7 @@ func (w *writer) takeStock(ctx context.Context, g *rushgate.Grant) error {
 			}
 			continue
 		}
-		return w.noStock(ctx, g.Sale, u.item, fmt.Sprintf("%d units of %q are not there", u.taken, u.item))
+		return w.noStock(ctx, g.Sale, u.Item, fmt.Sprintf("%d units of %q are not there", u.Taken, u.Item))
 	}
 	return nil
 }
@@ -141,38 +95,24 @@ func (w *writer) noStock(ctx context.Context, sale, item, detail string) error {
 		return err
 	}
 	if n == 0 {
-		return noItem(sale, item)
+		return entry.NoItem(sale, item)
 	}
 	return &rushgate.BarrierError{Barrier: rushgate.BarrierStock, Sale: sale, Detail: detail}
-}
-
-// alike returns the longest run at the start of claims that one statement can
-// insert: all that most batches hold.
-func alike(claims []rushgate.Claim) []rushgate.Claim {
-	a := &claims[0]
-	for i := 1; i < len(claims); i++ {
-		c := &claims[i]
-		if c.Item != a.Item || c.Quantity != a.Quantity || c.State != a.State ||
-			!c.CreatedAt.Equal(a.CreatedAt) || !c.ExpiresAt.Equal(a.ExpiresAt) || !c.EndedAt.Equal(a.EndedAt) {
-			return claims[:i]
-		}
-	}
-	return claims
 }
 
 // insert writes the rows of claims that are alike.
 func (w *writer) insert(ctx context.Context, b *rushgate.Batch, g *rushgate.Grant, run []rushgate.Claim) error {
 	c := &run[0]
-	ended := orNull(c.EndedAt)
+	ended := entry.OrNull(c.EndedAt)
 	if ended == nil && c.State == rushgate.Confirmed {
-		ended = millis(b.At)
+		ended = entry.Millis(b.At)
 	}
 	stmt, rows := w.claims, narrowRows(run)
 	if !narrow(run) {
 		stmt, rows = w.wideClaims, wideRows(run)
 	}
 	_, err := stmt.ExecContext(ctx, rows, g.Sale, c.Item, c.Quantity, string(c.State),
-		millis(c.CreatedAt), orNull(c.ExpiresAt), ended, slotOrNull(c.Slot))
+		entry.Millis(c.CreatedAt), entry.OrNull(c.ExpiresAt), ended, slotOrNull(c.Slot))
 	if isUnique(err) {
 		return uniqueBarrier(g.Sale, err)
 	}

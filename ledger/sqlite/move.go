@@ -7,6 +7,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // The claims are found by their ids alone (NOT INDEXED leaves the primary
@@ -35,7 +36,7 @@ func (w *writer) move(ctx context.Context, b *rushgate.Batch, m *rushgate.Move) 
 	if len(m.IDs) == 0 {
 		return nil
 	}
-	rows, err := stmt.QueryContext(ctx, idList(m.IDs, itself), string(m.To), millis(b.At), m.Sale)
+	rows, err := stmt.QueryContext(ctx, idList(m.IDs, itself), string(m.To), entry.Millis(b.At), m.Sale)
 	if err != nil {
 		return err
 	}
@@ -55,20 +56,20 @@ func (w *writer) move(ctx context.Context, b *rushgate.Batch, m *rushgate.Move) 
 
 // giveStock counts confirmed units as confirmed, and gives the others back.
 func (w *writer) giveStock(ctx context.Context, m *rushgate.Move) error {
-	var list []units
+	var list []entry.Units
 	for i := range m.Moved {
 		c := &m.Moved[i]
 		if m.To == rushgate.Confirmed {
-			list = tally(list, c.Item, 0, c.Quantity)
+			list = entry.Tally(list, c.Item, 0, c.Quantity)
 		} else {
-			list = tally(list, c.Item, -c.Quantity, 0)
+			list = entry.Tally(list, c.Item, -c.Quantity, 0)
 		}
 	}
 	for _, u := range list {
-		if _, err := w.give.ExecContext(ctx, u.taken, u.confirmed, m.Sale, u.item); err != nil {
+		if _, err := w.give.ExecContext(ctx, u.Taken, u.Confirmed, m.Sale, u.Item); err != nil {
 			if resultCode(err) == lib.SQLITE_CONSTRAINT_CHECK {
 				return &rushgate.BarrierError{Barrier: rushgate.BarrierStock, Sale: m.Sale,
-					Detail: fmt.Sprintf("the stock of %q does not have what its claims give back or confirm: %v", u.item, err)}
+					Detail: fmt.Sprintf("the stock of %q does not have what its claims give back or confirm: %v", u.Item, err)}
 			}
 			return err
 		}

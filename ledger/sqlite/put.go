@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // put writes the row of a sale and tells of it.
@@ -22,7 +23,7 @@ func (w *writer) put(ctx context.Context, b *rushgate.Batch, p *rushgate.Put) er
 	if err != nil {
 		return err
 	}
-	data, err := saleJSON(&after)
+	data, err := entry.SaleJSON(&after)
 	if err != nil {
 		return err
 	}
@@ -34,8 +35,8 @@ func (w *writer) put(ctx context.Context, b *rushgate.Batch, p *rushgate.Put) er
 }
 
 func (w *writer) create(ctx context.Context, s *rushgate.Sale) error {
-	_, err := w.saleNew.ExecContext(ctx, s.ID, s.Name, orNull(s.OpensAt), orNull(s.ClosesAt), s.PerUser,
-		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Epoch, s.Version, s.Shards, orNull(s.CreatedAt))
+	_, err := w.saleNew.ExecContext(ctx, s.ID, s.Name, entry.OrNull(s.OpensAt), entry.OrNull(s.ClosesAt), s.PerUser,
+		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Epoch, s.Version, s.Shards, entry.OrNull(s.CreatedAt))
 	if isUnique(err) {
 		return &rushgate.BarrierError{Barrier: rushgate.BarrierExists, Sale: s.ID, Detail: "the sale exists already"}
 	}
@@ -54,7 +55,7 @@ func (w *writer) create(ctx context.Context, s *rushgate.Sale) error {
 // completes s with that.
 func (w *writer) change(ctx context.Context, p *rushgate.Put, s *rushgate.Sale) error {
 	var created sql.NullInt64
-	err := w.saleSet.QueryRowContext(ctx, s.ID, s.Name, orNull(s.OpensAt), orNull(s.ClosesAt), s.PerUser,
+	err := w.saleSet.QueryRowContext(ctx, s.ID, s.Name, entry.OrNull(s.OpensAt), entry.OrNull(s.ClosesAt), s.PerUser,
 		s.Hold.Milliseconds(), string(s.Ack), s.Frozen, s.Ended, s.Version, p.Was, p.Epoch).Scan(&s.Epoch, &s.Shards, &created)
 	if errors.Is(err, errNoRows) {
 		return w.otherState(ctx, s.ID, p.Was, p.Epoch)
@@ -62,7 +63,7 @@ func (w *writer) change(ctx context.Context, p *rushgate.Put, s *rushgate.Sale) 
 	if err != nil {
 		return err
 	}
-	s.CreatedAt = moment(created)
+	s.CreatedAt = entry.Moment(created)
 	s.Items, err = itemsOf(ctx, w.conn, s.ID)
 	return err
 }
@@ -73,11 +74,11 @@ func (w *writer) otherState(ctx context.Context, sale string, version, epoch int
 	now, err := scanSale(w.conn.QueryRowContext(ctx, `SELECT `+saleColumns+` FROM sales WHERE id = ?`, sale))
 	switch {
 	case errors.Is(err, errNoRows):
-		return noSale(sale)
+		return entry.NoSale(sale)
 	case err != nil:
 		return err
 	case epoch != 0 && epoch != now.Epoch:
-		return otherEpoch(sale, epoch, now.Epoch)
+		return entry.OtherEpoch(sale, epoch, now.Epoch)
 	}
 	return &rushgate.BarrierError{Barrier: rushgate.BarrierVersion, Sale: sale,
 		Detail: fmt.Sprintf("the change was made from version %d of the rules, the sale has version %d", version, now.Version)}
@@ -90,7 +91,7 @@ func (w *writer) add(ctx context.Context, b *rushgate.Batch, r *rushgate.Restock
 		if err := w.epochOf.QueryRowContext(ctx, r.Sale).Scan(&epoch); err != nil && !errors.Is(err, errNoRows) {
 			return err
 		} else if err == nil && epoch != r.Epoch {
-			return otherEpoch(r.Sale, r.Epoch, epoch)
+			return entry.OtherEpoch(r.Sale, r.Epoch, epoch)
 		}
 	}
 	res, err := w.restock.ExecContext(ctx, r.Add, r.Sale, r.Item, rushgate.MaxStock)
@@ -109,7 +110,7 @@ func (w *writer) add(ctx context.Context, b *rushgate.Batch, r *rushgate.Restock
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(told{Item: r.Item, Add: r.Add})
+	data, err := json.Marshal(entry.Told{Item: r.Item, Add: r.Add})
 	if err != nil {
 		return err
 	}

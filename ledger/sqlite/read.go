@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 var errNoRows = sql.ErrNoRows
@@ -85,7 +86,7 @@ func scanSale(row scanner) (rushgate.Sale, error) {
 	var opens, closes, created sql.NullInt64
 	var hold int64
 	err := row.Scan(&s.ID, &s.Name, &opens, &closes, &s.PerUser, &hold, &s.Ack, &s.Frozen, &s.Ended, &s.Epoch, &s.Version, &s.Shards, &created)
-	s.OpensAt, s.ClosesAt, s.CreatedAt = moment(opens), moment(closes), moment(created)
+	s.OpensAt, s.ClosesAt, s.CreatedAt = entry.Moment(opens), entry.Moment(closes), entry.Moment(created)
 	s.Hold = time.Duration(hold) * time.Millisecond
 	return s, err
 }

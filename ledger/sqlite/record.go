@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // Record implements [rushgate.Ledger]. ctx is looked at before the transaction
@@ -16,7 +17,7 @@ import (
 // happened if Recorded says that the batch was committed.
 func (l *Ledger) Record(ctx context.Context, b *rushgate.Batch) error {
 	err := l.write(ctx, l.opts.Commit, func(ctx context.Context, w *writer) error {
-		if _, err := w.batch.ExecContext(ctx, b.ID, millis(b.At)); err != nil {
+		if _, err := w.batch.ExecContext(ctx, b.ID, entry.Millis(b.At)); err != nil {
 			if isUnique(err) {
 				return &rushgate.BarrierError{Barrier: rushgate.BarrierID, Sale: firstSale(b),
 					Detail: fmt.Sprintf("batch %d was recorded before", b.ID)}
@@ -118,7 +119,7 @@ func (l *Ledger) rollback(ctx context.Context) {
 
 // tell writes the row of n events of one kind whose last number is last.
 func (w *writer) tell(ctx context.Context, b *rushgate.Batch, sale string, last, n int64, kind rushgate.EventKind, claims, data any) error {
-	_, err := w.event.ExecContext(ctx, sale, last-n+1, n, string(kind), millis(b.At), b.ID, claims, data)
+	_, err := w.event.ExecContext(ctx, sale, last-n+1, n, string(kind), entry.Millis(b.At), b.ID, claims, data)
 	return err
 }
 
@@ -127,16 +128,7 @@ func (w *writer) nextSeq(ctx context.Context, sale string, n int64) (int64, erro
 	var last int64
 	err := w.seq.QueryRowContext(ctx, n, sale).Scan(&last)
 	if errors.Is(err, errNoRows) {
-		return 0, noSale(sale)
+		return 0, entry.NoSale(sale)
 	}
 	return last, err
-}
-
-func noSale(sale string) error {
-	return &rushgate.BarrierError{Barrier: rushgate.BarrierExists, Sale: sale, Detail: "there is no such sale"}
-}
-
-func noItem(sale, item string) error {
-	return &rushgate.BarrierError{Barrier: rushgate.BarrierExists, Sale: sale,
-		Detail: fmt.Sprintf("it has no item %q", item)}
 }

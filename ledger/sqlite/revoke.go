@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // A revoked claim arrives in its end. One that is recorded already stays.
@@ -17,7 +18,7 @@ func (w *writer) revokeAll(ctx context.Context, b *rushgate.Batch, r *rushgate.R
 	r.Revoked = r.Revoked[:0]
 	for _, c := range r.Claims {
 		done, err := w.revoke.ExecContext(ctx, int64(c.ID), r.Sale, c.Item, c.User, c.Quantity,
-			millis(c.CreatedAt), orNull(c.ExpiresAt), millis(b.At))
+			entry.Millis(c.CreatedAt), entry.OrNull(c.ExpiresAt), entry.Millis(b.At))
 		if err != nil {
 			return err
 		}

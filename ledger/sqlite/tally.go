@@ -5,13 +5,14 @@ import (
 	"database/sql"
 
 	"rushgate"
+	"rushgate/ledger/entry"
 )
 
 // Tally implements [rushgate.Ledger]. It needs 10 bytes of memory for each
 // claim of the sale.
 func (l *Ledger) Tally(ctx context.Context, sale string) (*rushgate.Tally, error) {
 	t := &rushgate.Tally{OverLimit: map[string]int64{}, Claims: map[rushgate.State]int64{}, Events: map[rushgate.EventKind]int64{}}
-	now := millis(l.opts.Now())
+	now := entry.Millis(l.opts.Now())
 	err := l.readAtOnce(ctx, func(r reader) (err error) {
 		if t.Sale, err = saleOf(ctx, r, sale); err != nil {
 			return err
@@ -109,6 +110,6 @@ func tallyDue(ctx context.Context, r reader, t *rushgate.Tally, now int64) error
 	var oldest sql.NullInt64
 	err := r.QueryRowContext(ctx, `SELECT count(*), min(expires_at) FROM claims
 		WHERE sale = ? AND state = 'held' AND expires_at <= ?`, t.Sale.ID, now).Scan(&t.Overdue, &oldest)
-	t.OldestDue = moment(oldest)
+	t.OldestDue = entry.Moment(oldest)
 	return err
 }
