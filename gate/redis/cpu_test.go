@@ -35,7 +35,7 @@ func BenchmarkCPU(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer s.Stop()
-			g := open(b, s.Addr, redis.Options{Journal: 1 << 22})
+			g := open(b, s.URL(), redis.Options{Journal: 1 << 22})
 			defer g.Close()
 			sale := &rushgate.Sale{ID: "sale", PerUser: 1, Epoch: 1, Version: 1, Shards: 1, Ack: rushgate.Recorded}
 			if err := g.Load(b.Context(), rushgate.Snapshot{Sale: sale, Stock: []rushgate.Stock{{Item: "a", Total: 1 << 40}},
