@@ -15,7 +15,11 @@ import (
 // histories plays random histories on a gate and on one rushgate.Model per
 // sale, and expects the same decisions and counts all along.
 func histories(t *testing.T, f Factory) {
+	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		if n++; f.Shards > 1 && n > historiesInShards {
+			return // each takes many exchanges, and the rest of the suite knows shards too
+		}
 		s := &stage{t: rt, ctx: t.Context(), f: f, gate: f.New(t), now: f.start(), last: 1000, epochs: map[string]int64{}}
 		defer s.gate.Close()
 		h := &history{stage: s, sales: map[string]*record{}}
@@ -35,6 +39,9 @@ func histories(t *testing.T, f Factory) {
 		})
 	})
 }
+
+// historiesInShards is how many histories a sale in several shards plays.
+const historiesInShards = 20
 
 // history is a gate with the models of its sales.
 type history struct {
