@@ -451,7 +451,7 @@ func hintsFollow(d *duo) {
 // hintsNeverHideAClaim: whoever has something is let through to hear of it, on
 // whichever node he comes.
 func hintsNeverHideAClaim(d *duo) {
-	d.open("sale", 1, 50)
+	d.other.open("sale", 1, 50) // who loads a sale knows everybody, until others grant
 	var asks []rushgate.Ask
 	for i := range 50 {
 		asks = append(asks, d.keyed("sale", fmt.Sprint("u", i), 1, fmt.Sprint("k", i)))
