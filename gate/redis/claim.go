@@ -148,7 +148,8 @@ func (g *Gate) claimCall(p *part) *call {
 	at := p.view.current()
 	tag := g.tag()
 	record := make([]byte, 0, 64)
-	body := make(pack, 0, 48*len(p.asks)).list(4 * len(p.asks))
+	columns := newColumns(len(p.asks))
+	body := make(pack, 0, 48*len(p.asks)).list(len(p.asks))
 	for _, a := range p.asks {
 		record = append(strconv.AppendInt(record[:0], a.Quantity, 10), ' ')
 		record = append(append(append(record, a.Item...), ' '), tag...)
@@ -168,16 +169,49 @@ func (g *Gate) claimCall(p *part) *call {
 		if a.Key != "" {
 			key, _ = keys.of([]byte(a.Key))
 		}
-		body = body.bytes(record).number(user).number(line).number(key)
+		body = body.bytes(record)
+		columns.add(user, line, key)
 	}
-	b := make(pack, 0, len(body)+32*len(p.asks)+256).list(7).texts(items.list).texts(lines.list)
+	b := make(pack, 0, len(body)+32*len(p.asks)+256).list(10).texts(items.list).texts(lines.list)
 	b = b.numbers(itemOf).numbers(quantityOf).texts(users.list).texts(keys.list)
-	b = append(b, body...)
+	b = columns.write(append(b, body...))
 	p.items = items.list
 	p.call = &call{view: p.view, shard: p.shard, script: g.scripts.claim, made: at.epoch,
 		copied: at.ack == rushgate.Replicated,
 		args:   []string{strconv.Itoa(g.opts.Journal), tag, string(b)}}
 	return p.call
+}
+
+// columns are the places of asks in the lists of a batch. What can be told
+// without them is left out: the script reads half as much.
+type columns struct {
+	users, lines, keys      []int64
+	ownUser, oneLine, noKey bool
+}
+
+func newColumns(n int) *columns {
+	return &columns{users: make([]int64, 0, n), lines: make([]int64, 0, n), keys: make([]int64, 0, n),
+		ownUser: true, oneLine: true, noKey: true}
+}
+
+func (c *columns) add(user, line, key int64) {
+	c.users, c.lines, c.keys = append(c.users, user), append(c.lines, line), append(c.keys, key)
+	c.ownUser = c.ownUser && user == int64(len(c.users))
+	c.oneLine = c.oneLine && line == 1
+	c.noKey = c.noKey && key == 0
+}
+
+func (c *columns) write(b pack) pack {
+	for _, column := range []struct {
+		places []int64
+		plain  bool
+	}{{c.users, c.ownUser}, {c.lines, c.oneLine}, {c.keys, c.noKey}} {
+		if column.plain {
+			column.places = nil
+		}
+		b = b.numbers(column.places)
+	}
+	return b
 }
 
 // tag returns a name for an entry of the journal that no other batch ever had,
