@@ -96,8 +96,8 @@ func (r *Report) history(t *Tally) {
 		events += n
 	}
 	r.add("events_without_gaps", t.SeqGaps == 0 && events == t.LastSeq, "%d events, numbered to %d, %d gaps", events, t.LastSeq, t.SeqGaps)
-	r.add("one_final_state_each", t.BadHistory == 0, "held %d, confirmed %d, released %d, expired %d; %d claims with a wrong history",
-		t.Claims[Held], t.Claims[Confirmed], t.Claims[Released], t.Claims[ExpiredState], t.BadHistory)
+	r.add("one_final_state_each", t.BadHistory == 0, "held %d, confirmed %d, released %d, expired %d, revoked %d; %d claims with a wrong history",
+		t.Claims[Held], t.Claims[Confirmed], t.Claims[Released], t.Claims[ExpiredState], t.Claims[Revoked], t.BadHistory)
 }
 
 func list(wrong []string) string {
@@ -114,7 +114,7 @@ func list(wrong []string) string {
 // the gate lost are given back, and the report says so. A gate that is more
 // generous than the ledger is a failed check; it is mended too.
 func (s *Service) Audit(ctx context.Context, id string) (*Report, error) {
-	if s.catalog.sale(id) == nil {
+	if s.sale(ctx, id) == nil {
 		return nil, unknownSale(id)
 	}
 	tally, err := s.ledger.Tally(ctx, id)
@@ -126,7 +126,11 @@ func (s *Service) Audit(ctx context.Context, id string) (*Report, error) {
 
 // compare adds to a report what only gate and ledger together can show.
 func (s *Service) compare(ctx context.Context, r *Report) (*Report, error) {
-	if err := s.desk.run(ctx, &compareErrand{countErrand: countErrand{sale: r.Sale}, report: r}); err != nil {
+	if s.node != nil {
+		if err := s.node.compare(ctx, r); err != nil {
+			return nil, err
+		}
+	} else if err := s.desk.run(ctx, &compareErrand{countErrand: countErrand{sale: r.Sale}, report: r}); err != nil {
 		return nil, err
 	}
 	s.observe.Audited(r)
@@ -196,8 +200,8 @@ type audited struct {
 }
 
 // auditAll looks at every sale now and then, until ctx ends.
-func (s *Service) auditAll(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
+func (s *Service) auditAll(ctx context.Context, cfg Config) {
+	tick := time.NewTicker(cfg.AuditEvery)
 	defer tick.Stop()
 	seen := map[string]audited{}
 	for {
@@ -207,6 +211,9 @@ func (s *Service) auditAll(ctx context.Context, every time.Duration) {
 		case <-s.desk.failed:
 			return
 		case <-tick.C:
+		}
+		if !cfg.Chores() {
+			continue
 		}
 		for _, sale := range s.catalog.all() {
 			if err := s.auditOne(ctx, sale.ID, seen); err != nil && ctx.Err() == nil {

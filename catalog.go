@@ -30,10 +30,18 @@ func (c *catalog) all() []*Sale {
 	return list
 }
 
-// put adds or replaces a sale. The catalog keeps s.
+// put adds or replaces a sale, unless a newer state of it is there: two who read
+// the ledger may come in any order. The catalog keeps s.
 func (c *catalog) put(s *Sale) {
-	if _, replaced := c.sales.Swap(s.ID, s); !replaced {
-		c.count.Add(1)
+	for {
+		had, there := c.sales.LoadOrStore(s.ID, s)
+		if !there {
+			c.count.Add(1)
+			return
+		}
+		if had.(*Sale).newer(s) || c.sales.CompareAndSwap(s.ID, had, s) {
+			return
+		}
 	}
 }
 

@@ -30,7 +30,16 @@ func (c *Config) complete() error {
 	c.BatchLimit = orDefault(c.BatchLimit, 2048)
 	c.SweepEvery = orDefault(c.SweepEvery, 250*time.Millisecond)
 	c.AuditEvery = orDefault(c.AuditEvery, time.Minute)
+	c.FollowEvery = orDefault(c.FollowEvery, 500*time.Millisecond)
+	c.AdoptAfter = orDefault(c.AdoptAfter, 5*time.Second)
+	if c.Chores == nil {
+		c.Chores = func() bool { return true }
+	}
 	switch {
+	case c.Node < 0 || c.Node > MaxNode:
+		return fmt.Errorf("node %d: must be 0 to %d", c.Node, MaxNode)
+	case c.FollowEvery < time.Millisecond || c.AdoptAfter < time.Millisecond:
+		return fmt.Errorf("follow every %s, adopt after %s: must be at least 1ms", c.FollowEvery, c.AdoptAfter)
 	case c.BatchLimit < MaxBatch || c.BatchLimit > 1<<16:
 		return fmt.Errorf("batch limit %d: must be %d to %d claims", c.BatchLimit, MaxBatch, 1<<16)
 	case c.QueueLimit < c.BatchLimit || c.QueueLimit > 1<<24:
@@ -75,6 +84,12 @@ type Observer interface {
 	Swept(n int)
 	// Audited tells the result of an audit.
 	Audited(r *Report)
+	// Mended tells that a shared gate's picture of a sale was built anew.
+	Mended(sale string)
+	// Adopted tells that n claims were recorded for a node that did not.
+	Adopted(n int)
+	// Revoked tells that n acknowledged claims were lost by the gate.
+	Revoked(n int)
 }
 
 // BatchStats measures one batch.
@@ -100,3 +115,12 @@ func (Unobserved) Swept(int) {}
 
 // Audited does nothing.
 func (Unobserved) Audited(*Report) {}
+
+// Mended does nothing.
+func (Unobserved) Mended(string) {}
+
+// Adopted does nothing.
+func (Unobserved) Adopted(int) {}
+
+// Revoked does nothing.
+func (Unobserved) Revoked(int) {}

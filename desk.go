@@ -24,6 +24,7 @@ type desk struct {
 	observe Observer
 	catalog *catalog
 	watch   *watch
+	node    *node // nil when the gate is this desk's own
 
 	queueLimit, batchLimit int
 
@@ -87,7 +88,7 @@ func (d *desk) replayed(ctx context.Context, a *Ask, r Result) (Receipt, error) 
 	if r.Err != nil || !r.Replayed {
 		return r.Receipt, r.Err
 	}
-	c, err := d.ledger.Claim(ctx, r.Claim.ID)
+	c, err := d.await(ctx, r.Claim.ID)
 	if err != nil {
 		d.endIfLost(err)
 		return Receipt{}, unavailable(err, "the claim of this key cannot be read now")
@@ -148,11 +149,16 @@ func (d *desk) failure() error {
 
 func (d *desk) loop() {
 	defer close(d.done)
-	b := &batch{desk: d}
+	b, serve := &batch{desk: d}, func(b *batch) *batch { d.serve(b); return b }
+	if d.node != nil {
+		r := newRecorder(d)
+		defer r.close()
+		serve = r.serve
+	}
 	for {
 		<-d.wake
 		for d.take(b) {
-			d.serve(b)
+			b = serve(b)
 		}
 		d.mu.Lock()
 		ended := d.closed && len(d.waiting) == 0
@@ -168,21 +174,46 @@ func (d *desk) serve(b *batch) {
 	if b = d.sure(b); len(b.tickets) == 0 {
 		return
 	}
-	stats := BatchStats{Tickets: len(b.tickets)}
-	began := time.Now()
 	b.decide()
-	decided := time.Now()
+	d.finish(b)
+}
+
+// finish is the path from the gate's decision on.
+func (d *desk) finish(b *batch) {
+	began := time.Now()
 	err := d.record(b)
-	stats.Deciding, stats.Recording = decided.Sub(began), time.Since(decided)
+	b.stats.Recording = time.Since(began)
 	var barrier *BarrierError
 	if errors.As(err, &barrier) {
-		d.refused(b, barrier)
-		return
+		if d.node == nil {
+			d.refused(b, barrier)
+			return
+		}
+		err = d.recordRest(b, barrier)
 	}
 	b.conclude(err)
-	stats.Asks, stats.Granted = len(b.asks), b.granted
-	d.observe.Served(stats)
+	d.observe.Served(b.stats)
 	b.answer()
+	if err == nil && d.node != nil {
+		b.settle()
+	}
+}
+
+// recordRest records what remains of a batch when the parts that the ledger
+// refuses are taken out of it.
+func (d *desk) recordRest(b *batch, barrier *BarrierError) error {
+	var err error = barrier
+	for tries := 0; errors.As(err, &barrier) && tries < maxDisputes; tries++ {
+		if barrier.Barrier == BarrierLease {
+			d.fail(barrier)
+			return err
+		}
+		if err := d.dispute(b, barrier); err != nil {
+			return err
+		}
+		err = d.record(b)
+	}
+	return err
 }
 
 // sure tries once more to rebuild the sales that could not be rebuilt, and
@@ -223,7 +254,9 @@ func (d *desk) record(b *batch) error {
 	recorded, readErr := d.ledger.Recorded(again, &b.write)
 	if readErr != nil {
 		err = fmt.Errorf("%w; and it cannot be read: %w", err, readErr)
-		d.fail(err)
+		if d.node == nil { // otherwise the journal knows what is open, and an adopter will see to it
+			d.fail(err)
+		}
 		return err
 	}
 	if recorded {
@@ -241,7 +274,7 @@ const recordTimeout = 30 * time.Second
 func (d *desk) refused(b *batch, barrier *BarrierError) {
 	d.log.Error("the ledger was the last barrier", "sale", barrier.Sale, "barrier", barrier.Barrier, "detail", barrier.Detail)
 	b.undo()
-	if barrier.Barrier == BarrierEpoch {
+	if barrier.Barrier == BarrierEpoch || barrier.Barrier == BarrierLease {
 		d.fail(barrier) // somebody else sells now
 		b.unrecorded(barrier)
 		b.answer()
@@ -256,6 +289,15 @@ func (d *desk) refused(b *batch, barrier *BarrierError) {
 	b.unrecorded(barrier)
 	b.answer()
 	d.serve(rest)
+}
+
+// doubt marks a sale of which the gate may know something wrong.
+func (d *desk) doubt(sale *Sale) {
+	if d.node != nil {
+		d.node.doubt(sale.ID, sale.Epoch)
+		return
+	}
+	d.unsure[sale.ID] = true
 }
 
 // rebuild makes the gate's picture of a sale anew from the ledger, under a new

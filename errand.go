@@ -1,6 +1,9 @@
 package rushgate
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // errand is everything at the desk that is not a claim: confirmations,
 // releases, expiries, operators' changes, audits. What takes units happens in
@@ -63,6 +66,7 @@ type putErrand struct {
 	before *Sale // nil for a new sale
 	after  *Sale
 	kind   EventKind
+	apart  bool // other nodes may be faster: then nobody else's claims should suffer
 }
 
 func (p *putErrand) on() string { return p.after.ID }
@@ -71,7 +75,7 @@ func (p *putErrand) on() string { return p.after.ID }
 // number and recorded by the other; and between "no limit" and "a limit" the
 // gate is loaded anew, which it can only be at rest.
 func (p *putErrand) alone() bool {
-	return p.before != nil && p.before.PerUser != p.after.PerUser
+	return p.apart || p.before != nil && p.before.PerUser != p.after.PerUser
 }
 
 // reload: a gate remembers people where there is a limit, and claims where
@@ -81,11 +85,13 @@ func (p *putErrand) reload() bool {
 }
 
 func (p *putErrand) narrower() bool {
-	return p.alone() && p.after.PerUser != 0 && (p.before.PerUser == 0 || p.after.PerUser < p.before.PerUser)
+	return p.before != nil && p.before.PerUser != p.after.PerUser && p.after.PerUser != 0 && (p.before.PerUser == 0 || p.after.PerUser < p.before.PerUser)
 }
 
 func (p *putErrand) enter(b *batch) error {
-	b.desk.catalog.sameEpoch(p.after)
+	if b.desk.node == nil {
+		b.desk.catalog.sameEpoch(p.after)
+	}
 	if p.narrower() {
 		if err := b.unclaimed(p.before); err != nil {
 			return err
@@ -108,6 +114,9 @@ func (p *putErrand) step() *Put {
 	return &Put{Sale: p.after, Kind: p.kind, Was: p.before.Version, Epoch: p.after.Epoch}
 }
 
+var errNarrower = &Error{Code: WrongState, Field: "per_user",
+	Message: "the limit can only become wider: somebody has a claim already"}
+
 // unclaimed refuses when anybody has a claim of the sale: with a narrower
 // limit, somebody would have more than it allows.
 func (b *batch) unclaimed(sale *Sale) error {
@@ -117,8 +126,7 @@ func (b *batch) unclaimed(sale *Sale) error {
 	}
 	for _, c := range counts {
 		if it := b.desk.catalog.sale(sale.ID).Item(c.Item); it != nil && c.Free != it.Stock {
-			return &Error{Code: WrongState, Field: "per_user",
-				Message: "the limit can only become wider: somebody has a claim already"}
+			return errNarrower
 		}
 	}
 	return nil
@@ -127,8 +135,8 @@ func (b *batch) unclaimed(sale *Sale) error {
 func (p *putErrand) leave(b *batch) error {
 	ctx := context.Background()
 	if p.before == nil {
-		if err := b.desk.gate.Load(ctx, emptySnapshot(p.after)); err != nil {
-			b.desk.unsure[p.after.ID] = true
+		if err := b.desk.gate.Load(ctx, emptySnapshot(p.after)); err != nil && !errors.Is(err, ErrStale) {
+			b.desk.doubt(p.after)
 			b.desk.log.Error("the gate could not take a new sale; trying again", "sale", p.after.ID, "error", err)
 		}
 	}
@@ -145,7 +153,9 @@ func (p *putErrand) undo(b *batch) {
 	if p.before == nil || p.reload() {
 		return
 	}
-	if err := b.desk.gate.Put(context.Background(), p.before); err != nil {
+	before := p.before.clone()
+	before.Version = p.after.Version + 1 // a shared gate takes it only as something newer
+	if err := b.desk.gate.Put(context.Background(), before); err != nil {
 		b.desk.log.Error("the gate kept a rule that was not recorded; the auditor will mend it", "sale", p.after.ID, "error", err)
 	}
 }
@@ -171,9 +181,11 @@ func (r *restockErrand) on() string  { return r.sale }
 func (r *restockErrand) alone() bool { return false }
 
 func (r *restockErrand) enter(b *batch) error {
-	b.desk.catalog.sameEpoch(r.after)
+	if b.desk.node == nil {
+		b.desk.catalog.sameEpoch(r.after)
+	}
 	if r.add < 0 {
-		enough, err := b.desk.gate.Restock(context.Background(), &Restock{Sale: r.sale, Item: r.item, Add: r.add})
+		enough, err := b.desk.gate.Restock(context.Background(), r.step(r.add))
 		if err != nil {
 			return unavailable(err, "the gate cannot be reached; nothing was changed")
 		}
@@ -181,8 +193,12 @@ func (r *restockErrand) enter(b *batch) error {
 			return &Error{Code: NotEnoughFree, Message: "fewer units are free than are to be taken back"}
 		}
 	}
-	b.write.Steps = append(b.write.Steps, &Restock{Sale: r.sale, Item: r.item, Add: r.add, Epoch: r.after.Epoch})
+	b.write.Steps = append(b.write.Steps, r.step(r.add))
 	return nil
+}
+
+func (r *restockErrand) step(add int64) *Restock {
+	return &Restock{Sale: r.sale, Item: r.item, Add: add, Epoch: r.after.Epoch}
 }
 
 func (r *restockErrand) leave(b *batch) error {
@@ -200,7 +216,10 @@ func (r *restockErrand) undo(b *batch) {
 }
 
 func (r *restockErrand) give(b *batch, n int64) {
-	if _, err := b.desk.gate.Restock(context.Background(), &Restock{Sale: r.sale, Item: r.item, Add: n}); err != nil {
+	if _, err := b.desk.gate.Restock(context.Background(), r.step(n)); err != nil {
+		if b.desk.node != nil {
+			b.desk.doubt(r.after)
+		}
 		b.desk.log.Error("the gate missed units; the auditor will mend it", "sale", r.sale, "item", r.item, "units", n, "error", err)
 	}
 }

@@ -2,6 +2,7 @@ package rushgate
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -35,7 +36,11 @@ func (s *Service) CreateSale(ctx context.Context, sale Sale) (*SaleView, error) 
 	if s.catalog.size() >= MaxSales {
 		return nil, invalid("id", "there are %d sales already, as many as one server keeps", MaxSales)
 	}
-	return s.put(ctx, &putErrand{after: n, kind: SaleCreated})
+	view, err := s.put(ctx, &putErrand{after: n, kind: SaleCreated, apart: s.node != nil})
+	if barrierOf(err) == BarrierExists { // another node was faster
+		err = &Error{Code: AlreadyExists, Field: "id", Message: "there is a sale " + n.ID + " already"}
+	}
+	return view, err
 }
 
 // bearable refuses what only a shared gate can do.
@@ -126,22 +131,69 @@ func (s *Service) change(ctx context.Context, id string, kind EventKind, edit fu
 		return nil, err
 	}
 	defer s.operated()
-	before := s.catalog.sale(id)
-	if before == nil {
-		return nil, unknownSale(id)
+	var view *SaleView
+	err := s.untilCurrent(ctx, id, func(before *Sale, version int64) error {
+		after := before.clone()
+		after.Version = version
+		if err := edit(after); err != nil {
+			return err
+		}
+		if err := after.Validate(); err != nil {
+			return err
+		}
+		var err error
+		switch {
+		case after.sameRules(before):
+			view, err = s.Sale(ctx, id)
+		case s.node != nil && after.PerUser != before.PerUser:
+			view, err = s.relimit(ctx, before, after, kind)
+		default:
+			view, err = s.put(ctx, &putErrand{before: before, after: after, kind: kind, apart: s.node != nil})
+		}
+		return err
+	})
+	if err == nil && s.node != nil && (view.Frozen || view.Ended) {
+		err = s.node.drained(ctx, id)
 	}
-	after := before.clone()
-	after.Version = before.Version + 1
-	if err := edit(after); err != nil {
-		return nil, err
+	return view, err
+}
+
+// untilCurrent makes a change from the present state of a sale, with the version
+// that the changed rules get. Where several nodes sell, another one may change
+// the sale at the same time, or build the gate anew: then the change is made
+// again, from what that one left.
+func (s *Service) untilCurrent(ctx context.Context, id string, change func(before *Sale, version int64) error) error {
+	if s.node == nil {
+		before := s.catalog.sale(id)
+		if before == nil {
+			return unknownSale(id)
+		}
+		return change(before, before.Version+1)
 	}
-	if err := after.Validate(); err != nil {
-		return nil, err
+	const tries = 100
+	for try := 1; ; try++ {
+		before, version, err := s.node.current(ctx, id)
+		if err == nil {
+			err = change(before, version)
+		}
+		if !overtaken(err) || try == tries || !pause(ctx, busyPause) {
+			return s.asError(err)
+		}
 	}
-	if after.sameRules(before) {
-		return s.Sale(ctx, id)
+}
+
+// overtaken says that a change failed because another node was faster.
+func overtaken(err error) bool {
+	b := barrierOf(err)
+	return b == BarrierVersion || b == BarrierEpoch || errors.Is(err, ErrStale)
+}
+
+func barrierOf(err error) Barrier {
+	var barrier *BarrierError
+	if errors.As(err, &barrier) {
+		return barrier.Barrier
 	}
-	return s.put(ctx, &putErrand{before: before, after: after, kind: kind})
+	return ""
 }
 
 func (s *Service) put(ctx context.Context, p *putErrand) (*SaleView, error) {
@@ -160,27 +212,26 @@ func (s *Service) Restock(ctx context.Context, id, item string, add int64) (*Sal
 		return nil, err
 	}
 	defer s.operated()
-	sale := s.catalog.sale(id)
-	if sale == nil {
-		return nil, unknownSale(id)
-	}
-	after := sale.clone()
-	it, err := after.named(item)
+	err := s.untilCurrent(ctx, id, func(sale *Sale, _ int64) error {
+		after := sale.clone()
+		it, err := after.named(item)
+		if err != nil {
+			return err
+		}
+		if sale.Ended {
+			return &Error{Code: WrongState, Message: "the sale is closed for good"}
+		}
+		total, err := addUnits(it.Stock, add)
+		if err != nil {
+			return err
+		}
+		it.Stock = total
+		return s.desk.run(ctx, &restockErrand{sale: id, item: it.ID, add: add, after: after})
+	})
 	if err != nil {
 		return nil, err
 	}
-	if sale.Ended {
-		return nil, &Error{Code: WrongState, Message: "the sale is closed for good"}
-	}
-	total, err := addUnits(it.Stock, add)
-	if err != nil {
-		return nil, err
-	}
-	it.Stock = total
-	if err := s.desk.run(ctx, &restockErrand{sale: id, item: it.ID, add: add, after: after}); err != nil {
-		return nil, err
-	}
-	s.log.Info("sale", "event", ItemRestocked, "sale", id, "item", it.ID, "add", add)
+	s.log.Info("sale", "event", ItemRestocked, "sale", id, "item", item, "add", add)
 	return s.Sale(ctx, id)
 }
 

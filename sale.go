@@ -248,6 +248,11 @@ func addUnits(total, add int64) (int64, error) {
 	return 0, &Error{Code: NotEnoughFree, Message: fmt.Sprintf("the item has only %d units in all", total)}
 }
 
+// newer says that s is a later state than o of the same sale.
+func (s *Sale) newer(o *Sale) bool {
+	return s.Epoch > o.Epoch || s.Epoch == o.Epoch && s.Version > o.Version
+}
+
 // sameRules says that a change changed nothing that a Put would write.
 func (s *Sale) sameRules(o *Sale) bool {
 	return s.Name == o.Name && s.OpensAt.Equal(o.OpensAt) && s.ClosesAt.Equal(o.ClosesAt) &&

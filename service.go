@@ -38,6 +38,25 @@ type Config struct {
 	// AuditEvery is the pause between passes of the auditor over all sales.
 	// Default 1 minute.
 	AuditEvery time.Duration
+
+	// What follows matters where the gate is Shared, and several nodes sell.
+
+	// Node is this node's number among those that sell from the ledger, 0 to
+	// MaxNode: no two of them may have the same at the same time.
+	Node int
+
+	// Chores says whether this node does, at this moment, what one node is
+	// enough for: sweeping, auditing, adopting. Default: it does. That two of
+	// them do it at once costs work and does no harm.
+	Chores func() bool
+
+	// FollowEvery is the pause between looks at what other nodes changed, for
+	// whatever the gate did not tell. Default 500 ms.
+	FollowEvery time.Duration
+
+	// AdoptAfter is how long a granted claim may wait to be recorded by the
+	// node that made it; then others do. Default 5 s.
+	AdoptAfter time.Duration
 }
 
 // Bounds of one call.
@@ -59,6 +78,7 @@ type Service struct {
 	catalog *catalog
 	desk    *desk
 	watch   *watch
+	node    *node // nil when the gate is this service's own
 
 	operator chan struct{} // holds one: a change at a time
 	cancel   context.CancelFunc
@@ -66,8 +86,9 @@ type Service struct {
 }
 
 // Open takes over the sales of the ledger: it fences every other writer off,
-// builds the gate, and starts desk, sweeper and auditor. The caller keeps gate
-// and ledger and closes them after Close.
+// builds the gate, and starts desk, sweeper and auditor. Where the gate is
+// Shared, it joins those that sell already. The caller keeps gate and ledger and
+// closes them after Close.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -78,22 +99,57 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, log: cfg.Log, observe: cfg.Observe,
 		catalog: &catalog{}, watch: newWatch(), operator: make(chan struct{}, 1)}
-	s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
-	sales, err := s.ledger.Sales(ctx)
+	if gate, ok := cfg.Gate.(Shared); ok {
+		s.desk = newDesk(cfg, newNodeIDs(cfg.Now, cfg.Random, last, cfg.Node), s.catalog, s.watch)
+		s.node = newNode(cfg, gate, s.desk)
+		s.desk.node = s.node
+		err = s.node.open(ctx)
+	} else {
+		s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
+		err = s.takeOver(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.start(cfg)
+	return s, nil
+}
+
+// takeOver fences every other writer off and builds the gate.
+func (s *Service) takeOver(ctx context.Context) error {
+	sales, err := s.ledger.Sales(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range sales {
 		if err := s.desk.rebuild(ctx, sales[i].ID); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	return nil
+}
+
+// start sets the desk to work, and what runs beside it.
+func (s *Service) start(cfg Config) {
 	background, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.desk.start()
-	s.running.Go(func() { s.sweep(background, cfg.SweepEvery) })
-	s.running.Go(func() { s.auditAll(background, cfg.AuditEvery) })
-	return s, nil
+	s.running.Go(func() { s.sweep(background, cfg) })
+	s.running.Go(func() { s.auditAll(background, cfg) })
+	if s.node != nil {
+		s.running.Go(func() { s.node.follow(background) })
+		s.running.Go(func() { s.node.mendAll(background) })
+		s.running.Go(func() { s.node.adoptAll(background) })
+	}
+}
+
+// Ready says why this service should not be sent anything at the moment; nil when
+// it serves.
+func (s *Service) Ready() error {
+	if err := s.Err(); err != nil || s.node == nil {
+		return err
+	}
+	return s.node.ready()
 }
 
 // Close stops accepting, finishes what was accepted, and ends sweeper and
@@ -154,7 +210,7 @@ type Receipt struct {
 // spot, and then the desk, which takes it through gate and ledger. When Claim
 // returns a receipt, the claim is committed in the ledger.
 func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Receipt, error) {
-	ask, sale, err := s.ask(&r)
+	ask, sale, err := s.ask(ctx, &r)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -166,8 +222,8 @@ func (s *Service) Claim(ctx context.Context, r ClaimRequest) (Receipt, error) {
 }
 
 // ask finds the sale and checks the request against it.
-func (s *Service) ask(r *ClaimRequest) (Ask, *Sale, error) {
-	sale := s.catalog.sale(r.Sale)
+func (s *Service) ask(ctx context.Context, r *ClaimRequest) (Ask, *Sale, error) {
+	sale := s.sale(ctx, r.Sale)
 	if sale == nil {
 		return Ask{}, nil, unknownSale(r.Sale)
 	}
@@ -205,7 +261,7 @@ func (s *Service) ClaimBatch(ctx context.Context, rs []ClaimRequest) ([]Result, 
 	asks := make([]Ask, 0, len(rs))
 	at := make([]int, 0, len(rs)) // asks[i] answers rs[at[i]]
 	for i := range rs {
-		ask, _, err := s.ask(&rs[i])
+		ask, _, err := s.ask(ctx, &rs[i])
 		if err != nil {
 			results[i].Err = err
 			continue
@@ -229,7 +285,7 @@ func (s *Service) ClaimBatch(ctx context.Context, rs []ClaimRequest) ([]Result, 
 // Get returns a claim. One whose time is over has expired, whether the sweeper
 // has come by or not.
 func (s *Service) Get(ctx context.Context, id ID) (Claim, error) {
-	c, err := s.ledger.Claim(ctx, id)
+	c, err := s.claimOf(ctx, id)
 	if err == nil && c.State == Held && !c.ExpiresAt.After(s.now()) {
 		return s.unmoved(ctx, c)
 	}
@@ -251,7 +307,7 @@ func (s *Service) Release(ctx context.Context, id ID) (Claim, error) {
 // move brings a claim to a final state, and tells the truth when it was in
 // another one already.
 func (s *Service) move(ctx context.Context, id ID, to State) (Claim, error) {
-	c, err := s.ledger.Claim(ctx, id)
+	c, err := s.claimOf(ctx, id)
 	if err != nil {
 		return Claim{}, s.asError(err)
 	}
@@ -288,11 +344,11 @@ func (s *Service) unmoved(ctx context.Context, c Claim) (Claim, error) {
 
 // Claims lists claims of a sale.
 func (s *Service) Claims(ctx context.Context, q ClaimQuery) ([]Claim, error) {
-	if s.catalog.sale(q.Sale) == nil {
+	if s.sale(ctx, q.Sale) == nil {
 		return nil, unknownSale(q.Sale)
 	}
 	if q.State != "" && !q.State.Known() {
-		return nil, invalid("state", "must be held, confirmed, released or expired")
+		return nil, invalid("state", "must be held, confirmed, released, expired or revoked")
 	}
 	if q.Limit < 1 || q.Limit > MaxPage {
 		return nil, invalid("limit", "must be 1 to %d", MaxPage)
@@ -303,7 +359,7 @@ func (s *Service) Claims(ctx context.Context, q ClaimQuery) ([]Claim, error) {
 
 // Events returns up to limit events of a sale after a number, in order.
 func (s *Service) Events(ctx context.Context, sale string, after int64, limit int) ([]Event, error) {
-	if s.catalog.sale(sale) == nil {
+	if s.sale(ctx, sale) == nil {
 		return nil, unknownSale(sale)
 	}
 	events, err := s.ledger.Events(ctx, sale, after, limit)

@@ -11,8 +11,8 @@ import (
 const sweepLimit = 500
 
 // sweep gives the units of expired claims back, until ctx ends.
-func (s *Service) sweep(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
+func (s *Service) sweep(ctx context.Context, cfg Config) {
+	tick := time.NewTicker(cfg.SweepEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -21,6 +21,9 @@ func (s *Service) sweep(ctx context.Context, every time.Duration) {
 		case <-s.desk.failed:
 			return
 		case <-tick.C:
+			if !cfg.Chores() {
+				continue
+			}
 			if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
 				s.log.Warn("expired claims could not be swept; trying again", "error", err)
 			}

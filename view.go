@@ -16,7 +16,7 @@ type SaleView struct {
 
 // Sale shows a sale as it stands.
 func (s *Service) Sale(ctx context.Context, id string) (*SaleView, error) {
-	sale := s.catalog.sale(id)
+	sale := s.sale(ctx, id)
 	if sale == nil {
 		return nil, unknownSale(id)
 	}
@@ -67,11 +67,17 @@ type StockView struct {
 
 // Stock counts a sale at one moment, between two batches.
 func (s *Service) Stock(ctx context.Context, id string) ([]StockView, time.Time, error) {
-	if s.catalog.sale(id) == nil {
+	if s.sale(ctx, id) == nil {
 		return nil, time.Time{}, unknownSale(id)
 	}
 	look := &countErrand{sale: id}
-	if err := s.desk.run(ctx, look); err != nil {
+	if s.node != nil {
+		sight, err := s.node.sight(ctx, id)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		look.at, look.stock, look.counts = s.now(), sight.stock, sight.counts
+	} else if err := s.desk.run(ctx, look); err != nil {
 		return nil, time.Time{}, err
 	}
 	views := make([]StockView, len(look.stock))

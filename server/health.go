@@ -31,6 +31,9 @@ func (s *Server) unready() string {
 		return "the server is stopping"
 	default:
 	}
+	if err := s.service.Ready(); err != nil {
+		return "the ledger cannot be read: " + err.Error()
+	}
 	if reason := s.notReady.Load(); reason != nil {
 		return *reason
 	}

@@ -32,6 +32,9 @@ type Metrics struct {
 	lastAuditOK *prometheus.GaugeVec
 	healed      prometheus.Counter
 
+	mended           *prometheus.CounterVec
+	adopted, revoked prometheus.Counter
+
 	connections atomic.Int64
 	unrouted    *routeStats
 	mu          sync.Mutex
@@ -47,6 +50,7 @@ func NewMetrics() *Metrics {
 	}
 	m.desk()
 	m.auditor()
+	m.node()
 	m.unrouted = m.route("other")
 	m.registry.MustRegister(m.swept, claimCollector{m}, requestCollector{m},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "rushgate_connections_open", Help: "Open connections of the public listener."},

@@ -1,0 +1,215 @@
+package rushgate
+
+import (
+	"context"
+	"time"
+)
+
+// maxDisputes bounds how often the rest of one batch is recorded again after
+// the ledger refused a part of it.
+const maxDisputes = 8
+
+// standing is what the ledger has where claims want to be: the same claims,
+// recorded by an adopter, or others that came first with the same key.
+type standing struct {
+	ids  map[ID]*Claim
+	keys map[string]*Claim
+}
+
+func (n *node) standing(ctx context.Context, sale string, claims []Claim) (standing, error) {
+	ids, keys := make([]ID, 0, len(claims)), make([]string, 0, len(claims))
+	for i := range claims {
+		ids = append(ids, claims[i].ID)
+		if claims[i].Key != "" {
+			keys = append(keys, claims[i].Key)
+		}
+	}
+	found, err := n.ledger.Find(ctx, sale, ids, keys)
+	st := standing{ids: make(map[ID]*Claim, len(found)), keys: make(map[string]*Claim, len(keys))}
+	mine := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		mine[id] = true
+	}
+	for i := range found {
+		if c := &found[i]; mine[c.ID] {
+			st.ids[c.ID] = c
+		} else {
+			st.keys[c.Key] = c
+		}
+	}
+	return st, err
+}
+
+// byID is the same claim as the ledger has it, or nil.
+func (s standing) byID(c *Claim) *Claim { return s.ids[c.ID] }
+
+// byKey is the claim that has this claim's key, or nil.
+func (s standing) byKey(c *Claim) *Claim {
+	if c.Key == "" || s.ids[c.ID] != nil {
+		return nil
+	}
+	return s.keys[c.Key]
+}
+
+// claims lists the claims that were recorded already.
+func (s standing) claims() []Claim {
+	list := make([]Claim, 0, len(s.ids))
+	for _, c := range s.ids {
+		list = append(list, *c)
+	}
+	return list
+}
+
+func (s standing) empty() bool { return len(s.ids) == 0 && len(s.keys) == 0 }
+
+// dispute takes out of a batch what the ledger refused of one sale, so that the
+// rest can be recorded; the batch was not written. Claims that an adopter was
+// faster to record are granted all the same, as the ledger has them. A key that
+// another claim has tells that claim. Everything else of the sale is turned
+// away: the gate was wrong about it.
+func (d *desk) dispute(b *batch, barrier *BarrierError) error {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	known := false
+	if barrier.Barrier != BarrierEpoch {
+		for _, step := range b.write.Steps {
+			if g, ok := step.(*Grant); ok && g.Sale == barrier.Sale {
+				st, err := d.node.standing(ctx, g.Sale, g.Claims)
+				if err != nil {
+					return err
+				}
+				known = known || !st.empty()
+				b.settleDispute(ctx, g, st)
+			}
+		}
+	}
+	if !known {
+		d.log.Error("the ledger was the last barrier", "sale", barrier.Sale, "barrier", barrier.Barrier, "detail", barrier.Detail)
+		if barrier.Barrier != BarrierVersion { // which says that an operator was slower than another
+			d.node.doubt(barrier.Sale, b.epochOf(barrier.Sale))
+		}
+		b.turnAway(ctx, barrier)
+	}
+	return nil
+}
+
+// epochOf is the epoch under which the batch's grants of a sale were made.
+func (b *batch) epochOf(sale string) int64 {
+	for _, step := range b.write.Steps {
+		if g, ok := step.(*Grant); ok && g.Sale == sale {
+			return g.Epoch
+		}
+	}
+	if s := b.desk.catalog.sale(sale); s != nil {
+		return s.Epoch
+	}
+	return 0
+}
+
+// settleDispute takes the claims out of a grant that the ledger has already, and
+// those whose key belongs to another claim.
+func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) {
+	rest := g.Claims[:0]
+	var taken []Claim
+	for _, c := range g.Claims {
+		answer := b.resultOf(c.ID)
+		switch same, other := st.byID(&c), st.byKey(&c); {
+		case same != nil:
+			if answer != nil {
+				answer.Claim = *same
+			}
+		case other != nil:
+			taken = append(taken, c)
+			if answer != nil {
+				*answer = Result{Receipt: Receipt{Claim: Claim{ID: other.ID}, Replayed: true}}
+			}
+		default:
+			rest = append(rest, c)
+		}
+	}
+	g.Claims = rest
+	if len(taken) > 0 {
+		if err := b.desk.gate.Forget(ctx, taken); err != nil {
+			b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", g.Sale, "error", err)
+		}
+	}
+	if err := b.desk.node.clear(ctx, st.claims()); err != nil {
+		b.desk.log.Warn("the journal could not be cleared; an adopter will", "sale", g.Sale, "error", err)
+	}
+}
+
+// resultOf is the answer that a claim of the batch is going to be, or nil when
+// its buyer has heard already.
+func (b *batch) resultOf(id ID) *Result {
+	for _, t := range b.tickets {
+		for i := range t.answers {
+			if r := &t.answers[i]; r.Err == nil && !r.Replayed && r.Claim.ID == id {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// turnAway drops every step of a sale from the batch, undoes it at the gate and
+// tells the tickets. Claims whose buyers have heard already are written down as
+// revoked instead.
+func (b *batch) turnAway(ctx context.Context, barrier *BarrierError) {
+	sale := barrier.Sale
+	kept := b.write.Steps[:0]
+	var told []Claim
+	for _, step := range b.write.Steps {
+		g, ok := step.(*Grant)
+		switch {
+		case step.On() != sale:
+			kept = append(kept, step)
+		case ok:
+			mine, early := b.divide(g.Claims)
+			told = append(told, early...)
+			if err := b.desk.gate.Forget(ctx, mine); err != nil {
+				b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", sale, "error", err)
+			}
+		}
+	}
+	clear(b.write.Steps[len(kept):])
+	b.write.Steps = kept
+	if len(told) > 0 {
+		b.write.Steps = append(b.write.Steps, &Revoke{Sale: sale, Claims: told})
+	}
+	b.turnAwayTickets(sale, barrier)
+}
+
+// divide tells the claims of which nobody has heard from those that were
+// acknowledged early.
+func (b *batch) divide(claims []Claim) (mine, early []Claim) {
+	for _, c := range claims {
+		if b.early[c.ID] {
+			early = append(early, c)
+		} else {
+			mine = append(mine, c)
+		}
+	}
+	return mine, early
+}
+
+// turnAwayTickets tells everybody who wanted something of a sale that it did
+// not happen.
+func (b *batch) turnAwayTickets(sale string, barrier *BarrierError) {
+	for _, t := range b.tickets {
+		if t.errand != nil && t.errand.on() == sale && t.err == nil {
+			t.errand.undo(b)
+			t.err = unavailable(barrier, "it could not be recorded; nothing was changed")
+		}
+		for i := range t.answers {
+			if r := &t.answers[i]; r.Err == nil && !r.Replayed && r.Claim.Sale == sale {
+				*r = Result{Err: unavailable(barrier, "it could not be recorded; nothing was granted")}
+			}
+		}
+	}
+}
+
+// late says that a batch has taken so long that an adopter may have recorded its
+// claims, or be about to: then the journal decides, not this node.
+func (n *node) late(began time.Time) bool {
+	return n.now().Sub(began) > n.adoptAfter/2
+}

@@ -1,0 +1,157 @@
+package rushgate
+
+import (
+	"context"
+	"time"
+)
+
+// follow keeps the catalog in step with what other nodes change, until ctx
+// ends: at once when the gate tells, at the latest after followEvery.
+func (n *node) follow(ctx context.Context) {
+	every(ctx, n.followEvery, n.news, func() {
+		if err := n.look(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("the ledger cannot be read; trying again", "error", err)
+		}
+	})
+}
+
+// look reads the sales that have changed since the last look.
+func (n *node) look(ctx context.Context) error {
+	n.looks.Lock()
+	defer n.looks.Unlock()
+	return n.lookNow(ctx)
+}
+
+// lookSince looks, unless a look has begun after a moment. A crowd that asks for
+// a sale that is not there costs one look at a time.
+func (n *node) lookSince(ctx context.Context, t time.Time) error {
+	n.looks.Lock()
+	defer n.looks.Unlock()
+	if n.began.After(t) {
+		return nil
+	}
+	return n.lookNow(ctx)
+}
+
+func (n *node) lookNow(ctx context.Context) error {
+	n.began = time.Now()
+	marks, err := n.ledger.Marks(ctx)
+	if err != nil {
+		n.absent.Store(&err)
+		return err
+	}
+	n.absent.Store(nil)
+	for id, mark := range marks {
+		if n.seen[id] == mark {
+			continue
+		}
+		if err := n.refresh(ctx, id); err != nil {
+			return err
+		}
+		n.seen[id] = mark
+		n.watch.tell(id)
+	}
+	return nil
+}
+
+// refresh reads one sale anew.
+func (n *node) refresh(ctx context.Context, id string) error {
+	sale, err := n.ledger.Sale(ctx, id)
+	if err == nil {
+		n.catalog.put(sale)
+	}
+	return err
+}
+
+// ready says why this node cannot serve: nil when it can.
+func (n *node) ready() error {
+	if err := n.absent.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// sale returns a sale that must not be changed, or nil. One that this node has
+// not heard of may have been made by another a moment ago.
+func (s *Service) sale(ctx context.Context, id string) *Sale {
+	sale := s.catalog.sale(id)
+	if sale == nil && s.node != nil && validID(id) {
+		if err := s.node.lookSince(ctx, time.Now()); err != nil {
+			s.log.Warn("the ledger cannot be read", "error", err)
+		}
+		sale = s.catalog.sale(id)
+	}
+	return sale
+}
+
+// claimOf reads a claim. Where several nodes sell, one that was acknowledged or
+// granted a moment ago may be on its way into the ledger: then it waits a moment.
+func (s *Service) claimOf(ctx context.Context, id ID) (Claim, error) {
+	c, err := s.ledger.Claim(ctx, id)
+	if s.node != nil && CodeOf(err) == NotFound && s.now().Sub(id.Time()) < s.node.adoptAfter {
+		return s.desk.await(ctx, id)
+	}
+	return c, err
+}
+
+// awaitPause and awaitTries bound the wait for a claim that the gate has
+// granted and that is not in the ledger yet.
+const (
+	awaitPause = 20 * time.Millisecond
+	awaitTries = 50
+)
+
+// await reads a claim that is about to be recorded.
+func (d *desk) await(ctx context.Context, id ID) (c Claim, err error) {
+	for range awaitTries {
+		if c, err = d.ledger.Claim(ctx, id); CodeOf(err) != NotFound || d.node == nil {
+			return c, err
+		}
+		if !pause(ctx, awaitPause) {
+			return c, err
+		}
+	}
+	return c, err
+}
+
+// heed acts on what a shared gate says beside its decisions: that it has lost a
+// sale, and that it goes by rules that this node has not read yet.
+func (n *node) heed(asks []Ask, decisions []Decision) {
+	for i := range decisions {
+		d, sale := &decisions[i], n.catalog.sale(asks[i].Sale)
+		switch {
+		case sale == nil:
+		case d.Code == Forgot || d.Code == NotFound && sale.Item(asks[i].Item) != nil:
+			n.doubt(sale.ID, sale.Epoch)
+			d.Code = Unavailable
+		case d.Code == Granted && (d.Epoch > sale.Epoch || d.Version > sale.Version):
+			n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})
+		}
+	}
+}
+
+// catchUp reads a sale whose rules the gate knows better, once for each state.
+// The gate has rules before the ledger has them; until they are there, the old
+// ones hold.
+func (n *node) catchUp(sale string, mark Mark) {
+	n.looks.Lock()
+	defer n.looks.Unlock()
+	if n.caughtUp[sale] == mark {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	if err := n.refresh(ctx, sale); err != nil {
+		n.log.Warn("the rules of a sale cannot be read", "sale", sale, "error", err)
+		return
+	}
+	n.caughtUp[sale] = mark
+}
+
+// ungranted words what a buyer may believe whose claim came to nothing.
+func (d *desk) ungranted() string {
+	if d.node == nil {
+		return "nothing was granted"
+	}
+	return "nothing was granted, or the same key tells"
+}

@@ -1,0 +1,175 @@
+package rushgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errBusy: somebody else mends the sale.
+var errBusy = errors.New("another node builds the gate's picture of the sale")
+
+// busyPause is how long to wait before looking again whether somebody else has
+// mended a sale, or before trying again.
+const busyPause = 100 * time.Millisecond
+
+// patience is how long a node waits for another one that has taken the next
+// epoch and not loaded the gate yet. It doubles each time that it was in vain, so
+// that even the largest sale is loaded by somebody in the end.
+type patience struct {
+	epoch int64
+	until time.Time
+	next  time.Duration
+}
+
+const firstPatience = 5 * time.Second
+
+// doubt says that the gate's picture of a sale, of an epoch, cannot be trusted.
+// The sale is mended beside the desk; until then the gate refuses its claims.
+func (n *node) doubt(sale string, epoch int64) {
+	n.mends.Lock()
+	if had, ok := n.doubts[sale]; !ok || had < epoch {
+		n.doubts[sale] = epoch
+	}
+	n.mends.Unlock()
+	wake(n.doubted)
+}
+
+func (n *node) doubtful() []string {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	sales := make([]string, 0, len(n.doubts))
+	for sale := range n.doubts {
+		sales = append(sales, sale)
+	}
+	return sales
+}
+
+// mendAll mends the sales in doubt, until ctx ends.
+func (n *node) mendAll(ctx context.Context) {
+	every(ctx, busyPause, n.doubted, func() {
+		for _, sale := range n.doubtful() {
+			if err := n.mend(ctx, sale); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
+				n.log.Error("the gate could not be mended; trying again", "sale", sale, "error", err)
+			}
+		}
+	})
+}
+
+// mend brings the gate's picture of a sale up to the ledger's, if it is not.
+// Of all nodes that try, the one that takes the next epoch does it; grants under
+// the old one are refused by the ledger from then on.
+func (n *node) mend(ctx context.Context, sale string) error {
+	s, err := n.ledger.Sale(ctx, sale)
+	if err != nil {
+		return err
+	}
+	mark, err := n.gate.Mark(ctx, sale)
+	if err != nil {
+		return fmt.Errorf("look at the gate: %w", err)
+	}
+	if mark.Epoch == s.Epoch && n.trusted(sale, s.Epoch) {
+		n.catalog.put(s)
+		return nil
+	}
+	if mark.Epoch < s.Epoch && mark.Epoch != 0 && !n.impatient(sale, s.Epoch) {
+		return errBusy
+	}
+	if err := n.drain(ctx, sale, mark.Epoch); err != nil {
+		n.log.Warn("not everything that the gate granted could be recorded", "sale", sale, "error", err)
+	}
+	next, taken, err := n.ledger.Fence(ctx, sale, s.Epoch)
+	if err != nil {
+		return fmt.Errorf("take the epoch: %w", err)
+	}
+	if !taken {
+		return errBusy
+	}
+	return n.load(ctx, next)
+}
+
+// mendNow is mend for those who wait for it, whoever does it.
+func (n *node) mendNow(ctx context.Context, sale string) error {
+	for {
+		err := n.mend(ctx, sale)
+		if !errors.Is(err, errBusy) || !pause(ctx, busyPause) {
+			return err
+		}
+	}
+}
+
+// trusted ends the doubt about a sale if it was about an older epoch.
+func (n *node) trusted(sale string, epoch int64) bool {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	if doubt, ok := n.doubts[sale]; ok && doubt >= epoch {
+		return false
+	}
+	delete(n.doubts, sale)
+	delete(n.patience, sale)
+	return true
+}
+
+// impatient says that whoever took an epoch has had the time to load the gate.
+func (n *node) impatient(sale string, epoch int64) bool {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	p, ok := n.patience[sale]
+	if ok && p.epoch == epoch {
+		return time.Now().After(p.until)
+	}
+	p.epoch, p.next = epoch, max(2*p.next, firstPatience)
+	p.until = time.Now().Add(p.next)
+	n.patience[sale] = p
+	return false
+}
+
+// load gives the gate the ledger's picture, under the epoch of s. What ended
+// while it was made and brought over is given back afterwards: those ends may
+// have met the old picture.
+func (n *node) load(ctx context.Context, s *Sale) error {
+	began := time.Now()
+	var seq int64
+	err := n.ledger.Snapshot(ctx, s.ID, func(snap Snapshot) error {
+		seq = snap.Seq
+		return n.gate.Load(ctx, snap)
+	})
+	if err != nil {
+		return fmt.Errorf("load the gate under epoch %d: %w", s.Epoch, err)
+	}
+	if err := n.replayEnds(ctx, s.ID, seq); err != nil {
+		return fmt.Errorf("give back what ended meanwhile: %w", err)
+	}
+	n.catalog.put(s)
+	n.observe.Mended(s.ID)
+	n.log.Warn("the gate was built anew from the ledger", "sale", s.ID, "epoch", s.Epoch, "took", time.Since(began))
+	n.trusted(s.ID, s.Epoch)
+	return nil
+}
+
+// replayEnds tells the gate of the claims that ended after an event.
+func (n *node) replayEnds(ctx context.Context, sale string, after int64) error {
+	const page = 1000
+	for {
+		events, err := n.ledger.Events(ctx, sale, after, page)
+		if err != nil {
+			return err
+		}
+		var ended []Claim
+		for _, e := range events {
+			if e.Claim != nil && !StateOf(e.Kind).Active() {
+				ended = append(ended, *e.Claim)
+			}
+			after = e.Seq
+		}
+		if len(ended) > 0 {
+			if err := n.gate.Return(ctx, ended); err != nil {
+				return err
+			}
+		}
+		if len(events) < page {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,509 @@
+package rushgate_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rushgate"
+)
+
+// TestManyNodesSellOneStock: exactly the stock, one each, whichever node is asked.
+func TestManyNodesSellOneStock(t *testing.T) {
+	w := newTown(t, 3)
+	w.sell(t, 50)
+	var granted, limited atomic.Int64
+	var crowd sync.WaitGroup
+	for i := range 12 {
+		crowd.Go(func() {
+			for u := range 40 {
+				_, err := w.at(i%3, fmt.Sprint("user-", (u*7+i)%120))
+				switch rushgate.CodeOf(err) {
+				case "":
+					granted.Add(1)
+				case rushgate.LimitReached:
+					limited.Add(1)
+				case rushgate.SoldOut:
+				default:
+					t.Errorf("claim: %v", err)
+				}
+			}
+		})
+	}
+	crowd.Wait()
+	if granted.Load() != 50 || w.recorded(t) != 50 || limited.Load() == 0 {
+		t.Fatalf("%d granted, %d recorded, %d limited", granted.Load(), w.recorded(t), limited.Load())
+	}
+	w.audit(t)
+}
+
+// TestASaleIsKnownEverywhereAtOnce: also its end.
+func TestASaleIsKnownEverywhereAtOnce(t *testing.T) {
+	w := newTown(t, 2, func(_ int, cfg *rushgate.Config) { cfg.FollowEvery = time.Hour })
+	w.sell(t, 5)
+	if _, err := w.at(1, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := w.nodes[i%2].Freeze(ctx, "phones"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.at((i+1)%2, "bob")
+		wantCode(t, err, rushgate.Frozen)
+		if _, err := w.nodes[(i+1)%2].Resume(ctx, "phones"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.at(0, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.nodes[1].Sale(ctx, "ghost")
+	wantCode(t, err, rushgate.NotFound)
+}
+
+// TestTheHoldOfAClaimIsThatOfItsMoment: a rule changed at one node holds for the
+// next claim at another.
+func TestTheHoldOfAClaimIsThatOfItsMoment(t *testing.T) {
+	w := newTown(t, 2, func(_ int, cfg *rushgate.Config) { cfg.FollowEvery = time.Hour })
+	w.sell(t, 5)
+	for i := range 4 {
+		hold := time.Duration(i+1) * time.Minute
+		if _, err := w.nodes[i%2].ChangeSale(ctx, "phones", rushgate.SaleChange{Hold: &hold}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.at((i+1)%2, fmt.Sprint("user-", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Claim.ExpiresAt.Sub(r.Claim.CreatedAt); got != hold {
+			t.Fatalf("held for %s, want %s", got, hold)
+		}
+	}
+}
+
+// TestOperatorsAtSeveralNodes: changes made at the same time are all made.
+func TestOperatorsAtSeveralNodes(t *testing.T) {
+	w := newTown(t, 3)
+	w.sell(t, 10)
+	var all sync.WaitGroup
+	for i, node := range w.nodes {
+		all.Go(func() {
+			for n := range 5 {
+				name := fmt.Sprintf("name %d of %d", n, i)
+				if _, err := node.ChangeSale(ctx, "phones", rushgate.SaleChange{Name: &name}); err != nil {
+					t.Errorf("change: %v", err)
+				}
+				if _, err := node.Restock(ctx, "phones", "black", 2); err != nil {
+					t.Errorf("restock: %v", err)
+				}
+				if _, err := node.Restock(ctx, "phones", "black", -1); err != nil {
+					t.Errorf("take back: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if st := w.stock(t); st.Total != 25 || st.Free != 25 {
+		t.Fatalf("stock %+v", st)
+	}
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil || sale.Version < 16 {
+		t.Fatalf("%+v, %v", sale, err)
+	}
+	w.audit(t)
+}
+
+// TestTheLimitChangesForAllNodes: wider at any time, narrower only before
+// anybody has a claim, and between a limit and none.
+func TestTheLimitChangesForAllNodes(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 20)
+	limit := func(node int, n int64) error {
+		_, err := w.nodes[node].ChangeSale(ctx, "phones", rushgate.SaleChange{PerUser: &n})
+		return err
+	}
+	for i, n := range []int64{3, 0, 2, 1, 2} {
+		if err := limit(i%2, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 {
+		if _, err := w.at(i, "ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := w.at(0, "ann")
+	wantCode(t, err, rushgate.LimitReached)
+	wantCode(t, limit(1, 1), rushgate.WrongState)
+	if err := limit(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		if _, err := w.at(i%2, "ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.audit(t)
+}
+
+// TestOrphansAreAdopted: a node died between gate and ledger; what it granted is
+// recorded by another, whole, and once.
+func TestOrphansAreAdopted(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 5)
+	asks := []rushgate.Ask{{ID: 77 << 32, Sale: "phones", Item: "black", User: "ann", Quantity: 1, Key: "k"}}
+	out := make([]rushgate.Decision, 1)
+	if err := w.gate.Claim(ctx, w.clock.Now(), asks, out); err != nil || out[0].Code != rushgate.Granted {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	granted := w.clock.Now()
+	w.clock.Add(time.Second)
+	eventually(t, "the orphan is recorded", func() bool { return w.recorded(t) == 1 })
+	c, err := w.nodes[1].Get(ctx, asks[0].ID)
+	if err != nil || c.User != "ann" || c.Key != "k" || c.Slot != 0 || !c.CreatedAt.Equal(granted) || !c.ExpiresAt.Equal(granted.Add(15*time.Minute)) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	r, err := w.at(0, "ann", "k")
+	if err != nil || !r.Replayed || r.Claim.ID != c.ID {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	eventually(t, "the journal is empty", func() bool { return w.stock(t).Free == 4 && len(w.open(t)) == 0 })
+	w.audit(t)
+}
+
+// open lists what is in the journal.
+func (w *town) open(t *testing.T) []rushgate.Claim {
+	t.Helper()
+	claims, _, err := w.gate.Orphans(ctx, "phones", 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claims
+}
+
+// slow is a ledger whose Record waits, as that of a node that stands still.
+type slow struct {
+	rushgate.Ledger
+	arrived, goOn chan struct{}
+	fail          error
+}
+
+func (s *slow) Record(ctx context.Context, b *rushgate.Batch) error {
+	if _, ok := b.Steps[0].(*rushgate.Grant); !ok || s.arrived == nil {
+		return s.Ledger.Record(ctx, b)
+	}
+	close(s.arrived)
+	<-s.goOn
+	s.arrived = nil
+	if s.fail != nil {
+		return s.fail
+	}
+	return s.Ledger.Record(ctx, b)
+}
+
+// TestANodeThatStoodStill: its claims were adopted meanwhile. It finds them, and
+// its buyer hears of the one claim that there is.
+func TestANodeThatStoodStill(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		t.Run(fmt.Sprint("ItsRecordFails=", fails), func(t *testing.T) {
+			lazy := &slow{}
+			w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+				if i == 0 {
+					lazy.Ledger = cfg.Ledger
+					cfg.Ledger = lazy
+					cfg.Chores = func() bool { return false }
+				}
+			})
+			w.sell(t, 5)
+			arrived := make(chan struct{})
+			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			if fails {
+				lazy.fail = fmt.Errorf("the connection was cut")
+			}
+			type answer struct {
+				rushgate.Receipt
+				err error
+			}
+			answers := make(chan answer, 1)
+			go func() {
+				r, err := w.at(0, "ann", "k")
+				answers <- answer{r, err}
+			}()
+			<-arrived
+			w.clock.Add(time.Second)
+			eventually(t, "the claim is adopted", func() bool { return w.recorded(t) == 1 && len(w.open(t)) == 0 })
+			close(lazy.goOn)
+			a := <-answers
+			if fails {
+				wantCode(t, a.err, rushgate.Unavailable)
+			} else if a.err != nil || a.Replayed || a.Claim.User != "ann" {
+				t.Fatalf("%+v", a)
+			}
+			r, err := w.at(1, "ann", "k")
+			if err != nil || !r.Replayed || !fails && r.Claim.ID != a.Claim.ID {
+				t.Fatalf("%+v, %v; first %+v", r, err, a)
+			}
+			if w.recorded(t) != 1 {
+				t.Fatalf("%d claims", w.recorded(t))
+			}
+			w.audit(t)
+		})
+	}
+}
+
+// TestAGateThatForgot is built anew, and nothing acknowledged is lost.
+func TestAGateThatForgot(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 5)
+	first, err := w.at(0, "ann", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		w.gate.lose()
+		user := fmt.Sprint("user-", round)
+		eventually(t, "it sells again", func() bool {
+			_, err := w.at(round%2, user)
+			if code := rushgate.CodeOf(err); code != "" && code != rushgate.Unavailable {
+				t.Fatalf("%v", err)
+			}
+			return err == nil
+		})
+	}
+	_, err = w.at(1, "ann")
+	wantCode(t, err, rushgate.LimitReached)
+	r, err := w.at(1, "ann", "k")
+	if err != nil || r.Claim.ID != first.Claim.ID {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if st := w.stock(t); st.Free != 1 || w.recorded(t) != 4 {
+		t.Fatalf("%+v", st)
+	}
+	w.audit(t)
+}
+
+// TestAcceptedClaimsThatTheGateLost are revoked, and say so.
+func TestAcceptedClaimsThatTheGateLost(t *testing.T) {
+	lazy := &slow{}
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			lazy.Ledger = cfg.Ledger
+			cfg.Ledger = lazy
+		}
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	arrived := make(chan struct{})
+	lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+	r, err := w.at(0, "ann", "k") // acknowledged while the ledger has not answered
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	w.gate.lose()
+	eventually(t, "the other node sells again", func() bool { _, err := w.at(1, "bob"); return err == nil })
+	close(lazy.goOn)
+	eventually(t, "the claim is revoked", func() bool {
+		c, err := w.ledger.Claim(ctx, r.Claim.ID)
+		return err == nil && c.State == rushgate.Revoked
+	})
+	again, err := w.at(1, "ann", "k")
+	if err != nil || again.Replayed || again.Claim.ID == r.Claim.ID {
+		t.Fatalf("the buyer's second try: %+v, %v", again, err)
+	}
+	w.audit(t)
+}
+
+// TestAcceptedClaimsOutliveTheLedgersAbsence: they stay in the journal and are
+// recorded when the ledger is back.
+func TestAcceptedClaimsOutliveTheLedgersAbsence(t *testing.T) {
+	lazy := &slow{fail: fmt.Errorf("the ledger is away")}
+	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) {
+		lazy.Ledger = cfg.Ledger
+		cfg.Ledger = lazy
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	arrived := make(chan struct{})
+	lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+	r, err := w.at(0, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	close(lazy.goOn)
+	if _, err := w.at(0, "bob"); err != nil { // behind ann: her batch has failed by now
+		t.Fatal(err)
+	}
+	w.clock.Add(time.Second)
+	eventually(t, "the claim is recorded", func() bool { c, err := w.ledger.Claim(ctx, r.Claim.ID); return err == nil && c.State == rushgate.Held })
+	w.audit(t)
+}
+
+// TestAFullJournalStopsNewGrants: before memory does.
+func TestAFullJournalStopsNewGrants(t *testing.T) {
+	w := newTown(t, 1)
+	w.sell(t, 5)
+	w.gate.full = true
+	_, err := w.at(0, "ann")
+	wantCode(t, err, rushgate.Overloaded)
+}
+
+// TestUnitsThatACrashStranded are found while nodes sell, and given back.
+func TestUnitsThatACrashStranded(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 5)
+	if _, err := w.at(0, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -2, Epoch: sale.Epoch}); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.audit(t); r.Healed != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if st := w.stock(t); st.Free != 4 || st.Unsettled != 0 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+// TestAFreezeWaitsForWhatWasGranted: when it has answered, nothing comes after it.
+func TestAFreezeWaitsForWhatWasGranted(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 1000, func(s *rushgate.Sale) { s.PerUser = 0 })
+	stop := make(chan struct{})
+	var crowd sync.WaitGroup
+	for i := range 4 {
+		crowd.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					w.at(i%2, fmt.Sprint("user-", i))
+				}
+			}
+		})
+	}
+	eventually(t, "some are sold", func() bool { return w.recorded(t) > 20 })
+	if _, err := w.nodes[0].Freeze(ctx, "phones"); err != nil {
+		t.Fatal(err)
+	}
+	after := w.recorded(t)
+	close(stop)
+	crowd.Wait()
+	if n := w.recorded(t); n != after {
+		t.Fatalf("%d were granted after the freeze", n-after)
+	}
+	w.audit(t)
+}
+
+// TestNobodyIsForgottenOnAGuess: a commit without an answer, in a ledger that
+// cannot be asked, leaves the claim where it is. It is found again.
+func TestNobodyIsForgottenOnAGuess(t *testing.T) {
+	for _, committed := range []bool{true, false} {
+		t.Run(fmt.Sprint("Committed=", committed), func(t *testing.T) {
+			deaf := &deaf{committed: committed}
+			w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+				if i == 0 {
+					deaf.Ledger = cfg.Ledger
+					cfg.Ledger = deaf
+				}
+			})
+			w.sell(t, 5)
+			deaf.now.Store(true)
+			_, err := w.at(0, "ann", "k")
+			wantCode(t, err, rushgate.Unavailable)
+			deaf.now.Store(false)
+			if n := len(w.open(t)); n != 1 {
+				t.Fatalf("%d claims in the journal", n)
+			}
+			w.clock.Add(time.Second)
+			eventually(t, "the journal is empty", func() bool { return len(w.open(t)) == 0 })
+			r, err := w.at(1, "ann", "k")
+			if err != nil || !r.Replayed || w.recorded(t) != 1 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if report := w.audit(t); report.Healed != 0 {
+				t.Fatalf("healed %+v", report)
+			}
+		})
+	}
+}
+
+// deaf is a ledger that commits or not, and does not say so.
+type deaf struct {
+	rushgate.Ledger
+	now       atomic.Bool
+	committed bool
+}
+
+func (d *deaf) Record(ctx context.Context, b *rushgate.Batch) error {
+	if d.now.Load() && d.committed {
+		if err := d.Ledger.Record(ctx, b); err != nil {
+			return err
+		}
+	}
+	if d.now.Load() {
+		return rushgate.ErrUnknown
+	}
+	return d.Ledger.Record(ctx, b)
+}
+
+func (d *deaf) Recorded(ctx context.Context, b *rushgate.Batch) (bool, error) {
+	if d.now.Load() {
+		return false, fmt.Errorf("the ledger cannot be reached")
+	}
+	return d.Ledger.Recorded(ctx, b)
+}
+
+// TestWhatEndsWhileTheGateIsBuilt is given back to the new picture.
+func TestWhatEndsWhileTheGateIsBuilt(t *testing.T) {
+	busy := &interrupted{}
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			busy.Ledger = cfg.Ledger
+		}
+		cfg.Ledger = busy
+	})
+	w.sell(t, 5)
+	r, err := w.at(0, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	between := func() {
+		once.Do(func() {
+			if _, err := w.nodes[1].Release(ctx, r.Claim.ID); err != nil {
+				t.Errorf("release: %v", err)
+			}
+		})
+	}
+	busy.between.Store(&between)
+	w.gate.lose()
+	eventually(t, "it sells again", func() bool { _, err := w.at(0, "bob"); return err == nil })
+	eventually(t, "the unit is free again", func() bool { st := w.stock(t); return st.Free == 4 && st.Unsettled == 0 })
+	if report := w.audit(t); report.Healed != 0 {
+		t.Fatalf("healed %+v", report)
+	}
+}
+
+// interrupted is a ledger that lets something happen between a snapshot and its use.
+type interrupted struct {
+	rushgate.Ledger
+	between atomic.Pointer[func()]
+}
+
+func (l *interrupted) Snapshot(ctx context.Context, sale string, use func(rushgate.Snapshot) error) error {
+	return l.Ledger.Snapshot(ctx, sale, func(s rushgate.Snapshot) error {
+		if between := l.between.Load(); between != nil {
+			(*between)()
+		}
+		return use(s)
+	})
+}

@@ -1,0 +1,138 @@
+package rushgate
+
+import (
+	"context"
+	"time"
+)
+
+// sight is gate and ledger of a sale, looked at so closely together that the
+// gate did not change between: the only way to compare two things that others
+// use at the same time.
+type sight struct {
+	stock  []Stock
+	counts map[string]Count
+	still  bool // the gate did not change while the ledger was read
+}
+
+// sightTries bounds how often one look is repeated because the gate changed.
+const sightTries = 20
+
+func (n *node) sight(ctx context.Context, sale string) (s sight, err error) {
+	for range sightTries {
+		if s, err = n.glance(ctx, sale); err != nil || s.still {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (n *node) glance(ctx context.Context, sale string) (sight, error) {
+	before, err := n.gate.Mark(ctx, sale)
+	if err != nil {
+		return sight{}, unavailable(err, "the gate cannot be reached")
+	}
+	counts, err := n.gate.Count(ctx, sale)
+	if err != nil {
+		return sight{}, unavailable(err, "the gate cannot be reached")
+	}
+	stock, err := n.ledger.Stock(ctx, sale)
+	if err != nil {
+		return sight{}, unavailable(err, "the ledger cannot be read now")
+	}
+	after, err := n.gate.Mark(ctx, sale)
+	if err != nil {
+		return sight{}, unavailable(err, "the gate cannot be reached")
+	}
+	s := sight{stock: stock, counts: make(map[string]Count, len(counts)), still: before == after}
+	for _, c := range counts {
+		s.counts[c.Item] = c
+	}
+	return s, nil
+}
+
+// difference is what a sight shows: units that only the gate has, and units
+// that neither the gate nor the ledger nor the journal accounts for.
+type difference struct {
+	free     int64
+	generous int64
+	missing  int64
+	told     []string // which items, in words
+}
+
+func (s sight) difference() difference {
+	var d difference
+	for _, st := range s.stock {
+		c := s.counts[st.Item]
+		d.free += c.Free
+		switch gap := st.Total - st.Taken - c.Free; {
+		case gap < 0:
+			d.generous -= gap
+			d.told = append(d.told, mismatch(st, c.Free))
+		case gap > c.Unsettled: // what is unsettled is on its way into the ledger, or there already
+			d.missing += gap - c.Unsettled
+			d.told = append(d.told, mismatch(st, c.Free))
+		}
+	}
+	return d
+}
+
+// How long units must be missing, at how many looks, until they count as
+// stranded: a claim that ends is given back to the gate a moment after it ended
+// in the ledger.
+const (
+	strandedLooks = 5
+	strandedPause = 100 * time.Millisecond
+	compareLooks  = 40
+)
+
+// compare holds gate, journal and ledger against each other while both are in
+// use, and mends the gate when they differ.
+func (n *node) compare(ctx context.Context, r *Report) error {
+	var last difference
+	same, still := 0, 0
+	for range compareLooks {
+		s, err := n.sight(ctx, r.Sale)
+		if err != nil {
+			return err
+		}
+		d := s.difference()
+		if s.still {
+			still++
+			if d.missing == last.missing {
+				same++
+			} else {
+				same = 1
+			}
+			last = d
+			if d.generous > 0 || d.missing == 0 || same >= strandedLooks {
+				break
+			}
+		}
+		if !pause(ctx, strandedPause) {
+			return unavailable(ctx.Err(), "the caller gave up while gate and ledger were compared")
+		}
+	}
+	return n.judge(ctx, r, last, still > 0, same >= strandedLooks)
+}
+
+// judge writes down what the looks have shown.
+func (n *node) judge(ctx context.Context, r *Report, d difference, seen, stranded bool) error {
+	if !seen {
+		r.add("gate_not_more_generous", true, "the sale never stood still: gate and ledger could not be compared at one moment")
+		return nil
+	}
+	r.add("gate_not_more_generous", d.generous == 0, "%d units free at the gate, %d too many%s", d.free, d.generous, list(d.told))
+	if d.generous == 0 && !stranded {
+		r.add("nothing_stranded", true, "total = free + held + confirmed + unsettled")
+		return nil
+	}
+	sale := n.catalog.sale(r.Sale)
+	n.doubt(r.Sale, sale.Epoch)
+	if err := n.mendNow(ctx, r.Sale); err != nil {
+		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
+		return nil
+	}
+	r.Healed = d.missing
+	r.add("nothing_stranded", true, "%d units were stranded and are free again%s", d.missing, list(d.told))
+	return nil
+}
