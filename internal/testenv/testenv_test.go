@@ -1,44 +1,37 @@
 package testenv
 
 import (
-	"bufio"
 	"net"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-func ask(t *testing.T, addr, question string) string {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// asked sends a command to a Redis and returns its answer.
+func asked(t *testing.T, s *RedisServer, words ...string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
+	answer, err := s.ask(words...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte(question + "\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(line)
+	return answer
 }
 
 func TestEachRedisIsPrivate(t *testing.T) {
 	a, b := Redis(t), Redis(t)
-	if got := ask(t, a, "SET unit 1"); got != "+OK" {
+	if got := asked(t, a, "SET", "unit", "1"); got != "OK" {
 		t.Fatalf("SET: %q", got)
 	}
-	if got := ask(t, b, "GET unit"); got != "$-1" {
+	if got := asked(t, b, "EXISTS", "unit"); got != "0" {
 		t.Errorf("the other server knows the key too: %q", got)
 	}
 }
 
 func TestAStoppedRedisIsGone(t *testing.T) {
-	s, err := StartRedis(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Redis(t)
 	s.Stop()
 	s.Stop()
 	if conn, err := net.Dial("tcp", s.Addr); err == nil {
