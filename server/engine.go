@@ -41,8 +41,8 @@ func (s *Server) serving() (*engine, error) {
 	return nil, errNoService
 }
 
-// attached returns the service, or nil: for metrics, which show what there is.
-func (s *Server) attached() *rushgate.Service { return s.engine.Load().service }
+// Service returns the service that is attached at this moment, or nil.
+func (s *Server) Service() *rushgate.Service { return s.engine.Load().service }
 
 // errNoService is what strangers hear of a standby; /readyz tells more.
 var errNoService = &rushgate.Error{Code: rushgate.Unavailable, RetryAfter: time.Second,

@@ -99,7 +99,7 @@ func New(cfg Config) (*Server, error) {
 	} else {
 		s.Detach("starting")
 	}
-	s.metrics.watch(s.attached)
+	s.metrics.watch(s.Service)
 	return s, nil
 }
 
