@@ -54,7 +54,7 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	if err := s.initialize(paths[0]); err != nil {
 		return nil, err
 	}
-	s.client = program{path: paths[2], dir: dir, env: append(os.Environ(), "MYSQL_PWD="+s.Password)}
+	s.client = program{path: paths[2], dir: dir}
 	s.within, s.answers = 30*time.Second, s.serves
 	err := onFreePort(func(port int) error {
 		s.Addr = loopback(port)
@@ -163,6 +163,7 @@ func (s *MariaDBServer) SQL(database, statements string) (string, error) {
 		return "", err
 	}
 	client := s.client
+	client.env = append(os.Environ(), "MYSQL_PWD="+s.Password)
 	client.args = []string{"--no-defaults", "--protocol=tcp", "--host=" + host, "--port=" + port, "--user=" + s.User,
 		"--connect-timeout=10", "--batch", "--skip-column-names", "--execute=" + statements, "--database=" + database}
 	out, err := client.run()

@@ -61,8 +61,7 @@ func StartPostgres(dir string, settings ...string) (*PostgresServer, error) {
 	if err := s.initialize(program{path: initdb, dir: s.data, as: as}); err != nil {
 		return nil, err
 	}
-	s.psql = program{path: filepath.Join(bin, "psql"), dir: dir,
-		env: append(os.Environ(), "PGPASSWORD="+s.Password, "PGCONNECT_TIMEOUT=10")}
+	s.psql = program{path: filepath.Join(bin, "psql"), dir: dir}
 	s.within, s.answers = 30*time.Second, s.serves
 	err = onFreePort(func(port int) error {
 		s.Addr = loopback(port)
@@ -157,6 +156,7 @@ func (s *PostgresServer) SQL(database, statement string) (string, error) {
 		return "", err
 	}
 	psql := s.psql
+	psql.env = append(os.Environ(), "PGPASSWORD="+s.Password, "PGCONNECT_TIMEOUT=10")
 	psql.args = []string{"--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1", "--no-password",
 		"--host", host, "--port", port, "--username", s.User, "--dbname", database, "--command", statement}
 	out, err := psql.run()

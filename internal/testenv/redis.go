@@ -61,21 +61,60 @@ func StartRedis(dir string, settings ...string) (*RedisServer, error) {
 	return s, nil
 }
 
-// password finds the password among the settings.
-func password(settings []string) string {
+// RedisReplica starts a Redis that copies another one, with the same password,
+// and ends with the test. It returns when the copy is complete.
+func RedisReplica(t testing.TB, master *RedisServer, settings ...string) *RedisServer {
+	t.Helper()
+	s, err := StartRedisReplica(t.TempDir(), master, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// StartRedisReplica starts a Redis in dir that copies another one, with the same
+// password, and returns when the copy is complete. The caller stops it.
+func StartRedisReplica(dir string, master *RedisServer, settings ...string) (*RedisServer, error) {
+	copies := []string{"replicaof 127.0.0.1 " + strconv.Itoa(master.port)}
+	if master.Password != "" {
+		copies = append(copies, "requirepass "+master.Password)
+	}
+	s, err := StartRedis(dir, append(copies, settings...)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := until(agreement, nil, s.copied); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// copied is an error as long as a replica has not copied its master.
+func (s *RedisServer) copied() error {
+	info, err := s.info()
+	if err == nil && info["master_link_status"] != "up" {
+		err = fmt.Errorf("the replica at %s is not in sync with its master: link %q", s.Addr, info["master_link_status"])
+	}
+	return err
+}
+
+// password finds the password among the settings. The last word counts.
+func password(settings []string) (found string) {
 	for _, setting := range settings {
 		if name, value, _ := strings.Cut(setting, " "); name == "requirepass" {
-			return value
+			found = value
 		}
 	}
-	return ""
+	return found
 }
 
 // writeConfig writes redis.conf: it may be changed by CONFIG REWRITE, and is so
 // by Sentinel.
 func (s *RedisServer) writeConfig(file, dir string, settings []string) error {
 	lines := []string{"port " + strconv.Itoa(s.port), "bind 127.0.0.1", `dir "` + dir + `"`, "daemonize no",
-		`save ""`, "appendonly no", `logfile ""`}
+		`save ""`, "appendonly no", "repl-diskless-sync-delay 0"}
 	if s.Password != "" {
 		lines = append(lines, "masterauth "+s.Password) // who is a master today may be a replica tomorrow
 	}
@@ -117,13 +156,18 @@ func (s *RedisServer) info() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := map[string]string{}
+	return facts(text), nil
+}
+
+// facts reads lines of "name:value".
+func facts(text string) map[string]string {
+	found := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			facts[name] = value
+			found[name] = value
 		}
 	}
-	return facts, nil
+	return found
 }
 
 // ask sends one command on a connection of its own.

@@ -17,8 +17,9 @@ type Server struct {
 	answers func(pid int) error // whether this process serves at Addr
 	within  time.Duration       // which it has to answer after its start
 
-	mu      sync.Mutex // guards process
+	mu      sync.Mutex // guards the rest
 	process *process
+	paused  bool
 }
 
 // errRuns: a port and a folder belong to one server.
@@ -40,7 +41,7 @@ func (s *Server) Start() error {
 		p.kill()
 		return err
 	}
-	s.process = p
+	s.process, s.paused = p, false
 	return nil
 }
 
@@ -63,10 +64,20 @@ func (s *Server) Kill() { s.now().kill() }
 
 // Pause makes the server stand still with all its processes (SIGSTOP): its port
 // and its connections stay open, and nobody answers.
-func (s *Server) Pause() error { return s.now().pause() }
+func (s *Server) Pause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = true
+	return s.process.pause()
+}
 
 // Resume lets a paused server go on.
-func (s *Server) Resume() error { return s.now().resume() }
+func (s *Server) Resume() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = false
+	return s.process.resume()
+}
 
 // PID returns the id of the server's (first) process, for accounting. It is
 // another one after a restart.
@@ -75,6 +86,13 @@ func (s *Server) PID() int { return s.now().pid() }
 // Running says whether the server has been started and has not ended. A paused
 // server runs.
 func (s *Server) Running() bool { return s.now().running() }
+
+// awake says whether the server can be expected to answer.
+func (s *Server) awake() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process.running() && !s.paused
+}
 
 func (s *Server) now() *process {
 	s.mu.Lock()

@@ -18,12 +18,8 @@ type sqlEngine interface {
 }
 
 func onEachEngine(t *testing.T, test func(t *testing.T, s sqlEngine)) {
-	for name, start := range map[string]func(testing.TB) sqlEngine{
-		"postgres": func(t testing.TB) sqlEngine { return PostgreSQL(t) },
-		"mariadb":  func(t testing.TB) sqlEngine { return MariaDB(t) },
-	} {
-		t.Run(name, func(t *testing.T) { test(t, start(t)) })
-	}
+	t.Run("postgres", func(t *testing.T) { test(t, postgres.Server(t)) })
+	t.Run("mariadb", func(t *testing.T) { test(t, mariadb.Server(t)) })
 }
 
 func query(t *testing.T, s sqlEngine, database, statement string) string {
@@ -71,22 +67,55 @@ func TestASQLServerKeepsWhatItAcknowledged(t *testing.T) {
 }
 
 func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
-	onEachEngine(t, func(t *testing.T, s sqlEngine) {
-		databases := "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'test\\_%'"
-		if strings.HasPrefix(s.URL(""), "postgres") {
-			databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'test\\_%'"
+	t.Run("postgres", func(t *testing.T) {
+		isolates(t, postgres.Server(t), "postgres", "SELECT count(*) FROM pg_database WHERE datname LIKE 'test%'")
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		isolates(t, mariadb.Server(t), "", "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'test%'")
+	})
+}
+
+func isolates(t *testing.T, s sqlEngine, home, databases string) {
+	t.Run("one", func(t *testing.T) {
+		if a, b := s.NewDatabase(t), s.NewDatabase(t); a == b {
+			t.Errorf("two databases are one: %s", a)
 		}
-		home := map[bool]string{true: "postgres", false: ""}[strings.HasPrefix(s.URL(""), "postgres")]
-		t.Run("one", func(t *testing.T) {
-			if a, b := s.NewDatabase(t), s.NewDatabase(t); a == b {
-				t.Errorf("two databases are one: %s", a)
-			}
-			if got := query(t, s, home, databases); got != "2" {
-				t.Errorf("%s databases, want 2", got)
-			}
-		})
-		if got := query(t, s, home, databases); got != "0" {
-			t.Errorf("%s databases are left after the test", got)
+		if got := query(t, s, home, databases); got != "2" {
+			t.Errorf("%s databases, want 2", got)
 		}
 	})
+	if got := query(t, s, home, databases); got != "0" {
+		t.Errorf("%s databases are left after the test", got)
+	}
+}
+
+// The password counts, so that a test of a wrong one means something.
+func TestASQLServerRefusesAWrongPassword(t *testing.T) {
+	for _, password := range []*string{&postgres.Server(t).Password, &mariadb.Server(t).Password} {
+		right := *password
+		t.Cleanup(func() { *password = right })
+		*password = "wrong"
+	}
+	if _, err := postgres.Server(t).SQL("postgres", "SELECT 1"); err == nil || !strings.Contains(err.Error(), "password authentication failed") {
+		t.Errorf("PostgreSQL: %v", err)
+	}
+	if _, err := mariadb.Server(t).SQL("", "DO 1"); err == nil || !strings.Contains(err.Error(), "Access denied") {
+		t.Errorf("MariaDB: %v", err)
+	}
+}
+
+func TestASQLServerIsDurableUnlessToldOtherwise(t *testing.T) {
+	const settings = "SELECT current_setting('fsync'), current_setting('synchronous_commit')"
+	if got := query(t, postgres.Server(t), "postgres", settings); got != "on|on" {
+		t.Errorf("PostgreSQL: fsync and synchronous_commit are %s", got)
+	}
+	if got := query(t, mariadb.Server(t), "", "SELECT @@innodb_flush_log_at_trx_commit"); got != "1" {
+		t.Errorf("MariaDB: innodb_flush_log_at_trx_commit is %s", got)
+	}
+	if got := query(t, PostgreSQL(t, "synchronous_commit=off"), "postgres", settings); got != "on|off" {
+		t.Errorf("PostgreSQL with a setting: fsync and synchronous_commit are %s", got)
+	}
+	if got := query(t, MariaDB(t, "innodb_flush_log_at_trx_commit=2"), "", "SELECT @@innodb_flush_log_at_trx_commit"); got != "2" {
+		t.Errorf("MariaDB with a setting: innodb_flush_log_at_trx_commit is %s", got)
+	}
 }

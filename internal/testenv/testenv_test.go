@@ -2,13 +2,20 @@ package testenv
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var (
+	postgres = SharedPostgres()
+	mariadb  = SharedMariaDB()
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgres.Around(mariadb.Around(m))) }
 
 // asked sends a command to a Redis and returns its answer.
 func asked(t *testing.T, s *RedisServer, words ...string) string {
@@ -45,5 +52,27 @@ func TestAMissingServerSaysWhatToInstall(t *testing.T) {
 	_, err := StartRedis(t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "redis-server is not installed") {
 		t.Errorf("error %v, want one that names the package", err)
+	}
+}
+
+func TestAProgramIsFoundWhereNoPathLeads(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	folders := t.TempDir()
+	for _, version := range []string{"1", "2", "3"} {
+		path := filepath.Join(folders, version, "bin", "served")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o700)
+		if version == "3" {
+			mode = 0o600 // no program
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := find("served", "server", filepath.Join(folders, "none", "bin"), filepath.Join(folders, "*", "bin"))
+	if want := filepath.Join(folders, "2", "bin", "served"); err != nil || got != want {
+		t.Errorf("found %q, %v; want %q", got, err, want)
 	}
 }
