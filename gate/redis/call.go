@@ -24,6 +24,10 @@ type call struct {
 	// is. A load names its own.
 	epoch int64
 
+	// made is the epoch for which args were written, where that matters: with
+	// another one, the call is done, and its status statusEpoch. 0: it does not.
+	made int64
+
 	patient bool // waits until a load has ended, instead of answering so
 	copied  bool // waits for replicas, on the connection that wrote
 
@@ -181,6 +185,8 @@ func (g *Gate) command(c *call) rueidis.Completed {
 	epoch := c.asked
 	if c.epoch > 0 {
 		epoch = c.epoch
+	} else if c.made > 0 {
+		epoch = c.made
 	}
 	keys := append(g.names.of(c.view.id, c.shard, epoch), c.extra...)
 	args := append([]string{strconv.FormatInt(epoch, 10), g.names.channel(), c.view.id}, c.args...)
@@ -217,7 +223,11 @@ func (g *Gate) judge(ctx context.Context, c *call) verdict {
 			return done
 		}
 		shards, _ := c.rest[0].AsInt64()
-		c.view.adopt(c.head.epoch, int(shards))
+		limit, _ := c.rest[1].AsInt64()
+		c.view.adopt(c.head.epoch, int(shards), limit > 0)
+		if c.made > 0 {
+			return done
+		}
 		return again
 	case statusOK:
 		return g.believe(ctx, c)

@@ -10,25 +10,21 @@ import (
 
 // Settle implements rushgate.Gate.
 func (g *Gate) Settle(ctx context.Context, claims []rushgate.Claim) error {
-	return g.each(ctx, claims, func(part []*rushgate.Claim) (*script, []string) {
-		b := make(pack, 0, 24*len(part)).list(len(part))
-		for _, c := range part {
-			b = b.text(c.ID.String())
-		}
-		return g.scripts.settle, []string{string(b)}
+	return g.each(ctx, claims, func(v *view, part []*rushgate.Claim) (*script, []string) {
+		return g.scripts.settle, []string{v.tags.settled(part)}
 	})
 }
 
 // Return implements rushgate.Gate.
 func (g *Gate) Return(ctx context.Context, claims []rushgate.Claim) error {
-	return g.each(ctx, claims, func(part []*rushgate.Claim) (*script, []string) {
+	return g.each(ctx, claims, func(_ *view, part []*rushgate.Claim) (*script, []string) {
 		return g.scripts.takeback, []string{"return", takenBack(part)}
 	})
 }
 
 // Forget implements rushgate.Gate.
 func (g *Gate) Forget(ctx context.Context, claims []rushgate.Claim) error {
-	return g.each(ctx, claims, func(part []*rushgate.Claim) (*script, []string) {
+	return g.each(ctx, claims, func(_ *view, part []*rushgate.Claim) (*script, []string) {
 		return g.scripts.takeback, []string{"forget", takenBack(part)}
 	})
 }
@@ -38,7 +34,7 @@ func takenBack(claims []*rushgate.Claim) string {
 	var users places
 	body := make(pack, 0, 64*len(claims)).list(3 * len(claims))
 	for _, c := range claims {
-		user, _ := users.of(c.User)
+		user, _ := users.of([]byte(c.User))
 		body = body.text(c.ID.String()).number(user).text(c.Key)
 	}
 	return string(append(make(pack, 0, 2*len(body)).list(2).texts(users.list), body...))
@@ -47,7 +43,7 @@ func takenBack(claims []*rushgate.Claim) string {
 // each changes claims where they are, shard by shard. It goes on after an
 // error, so that one bad shard does not strand the units of the others. A sale
 // that Redis does not know has nothing to change.
-func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func([]*rushgate.Claim) (*script, []string)) error {
+func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func(*view, []*rushgate.Claim) (*script, []string)) error {
 	parts := map[place][]*rushgate.Claim{}
 	var order []place
 	var v *view
@@ -76,7 +72,7 @@ func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func([]*
 		var rest []place
 		for _, at := range order {
 			n := min(len(parts[at]), maxAsks)
-			script, args := write(parts[at][:n])
+			script, args := write(at.view, parts[at][:n])
 			calls = append(calls, &call{view: at.view, shard: at.shard, script: script, args: args, patient: true})
 			if parts[at] = parts[at][n:]; len(parts[at]) > 0 {
 				rest = append(rest, at)

@@ -46,6 +46,10 @@ func (g *Gate) Claim(ctx context.Context, _ time.Time, asks []rushgate.Ask, out 
 		g.run(ctx, calls...)
 		var rest []*part
 		for _, p := range parts {
+			if p.call.status == statusEpoch { // another picture, of another kind: written anew
+				rest = append(rest, p)
+				continue
+			}
 			g.decided(p)
 			if p.next != nil {
 				rest = append(rest, p.next)
@@ -137,29 +141,44 @@ func (g *Gate) sought(ctx context.Context, sale string) (*view, rushgate.Code) {
 func (g *Gate) claimCall(p *part) *call {
 	var items, lines, users, keys places
 	var itemOf, quantityOf []int64
-	body := make(pack, 0, 24*len(p.asks)).list(4 * len(p.asks))
+	at := p.view.current()
+	tag := g.tag()
+	record := make([]byte, 0, 64)
+	body := make(pack, 0, 48*len(p.asks)).list(4 * len(p.asks))
 	for _, a := range p.asks {
-		line, fresh := lines.of(strconv.FormatInt(a.Quantity, 10) + " " + a.Item)
+		record = append(strconv.AppendInt(record[:0], a.Quantity, 10), ' ')
+		record = append(append(append(record, a.Item...), ' '), tag...)
+		line, fresh := lines.of(record)
 		if fresh {
-			item, _ := items.of(a.Item)
+			item, _ := items.of([]byte(a.Item))
 			itemOf, quantityOf = append(itemOf, item), append(quantityOf, a.Quantity)
 		}
-		user, _ := users.of(a.User)
+		if record = record[:0]; at.limited {
+			record = append(record, "0 "...)
+		}
+		if record = strconv.AppendInt(record, int64(a.ID), 10); at.limited {
+			record = append(append(record, ' '), lines.list[line-1]...)
+		}
+		user, _ := users.of([]byte(a.User))
 		var key int64
 		if a.Key != "" {
-			key, _ = keys.of(a.Key)
+			key, _ = keys.of([]byte(a.Key))
 		}
-		body = body.text(a.ID.String()).number(user).number(line).number(key)
+		body = body.bytes(record).number(user).number(line).number(key)
 	}
-	b := make(pack, 0, 2*len(body)+256).list(7).texts(items.list).texts(lines.list)
+	b := make(pack, 0, len(body)+32*len(p.asks)+256).list(7).texts(items.list).texts(lines.list)
 	b = b.numbers(itemOf).numbers(quantityOf).texts(users.list).texts(keys.list)
 	b = append(b, body...)
 	p.items = items.list
-	p.call = &call{view: p.view, shard: p.shard, script: g.scripts.claim,
-		copied: p.view.current().ack == rushgate.Replicated,
-		args:   []string{strconv.Itoa(g.opts.Journal), string(b)}}
+	p.call = &call{view: p.view, shard: p.shard, script: g.scripts.claim, made: at.epoch,
+		copied: at.ack == rushgate.Replicated,
+		args:   []string{strconv.Itoa(g.opts.Journal), tag, string(b)}}
 	return p.call
 }
+
+// tag returns a name for an entry of the journal that no other batch ever had,
+// of this node or another.
+func (g *Gate) tag() string { return g.node + strconv.FormatInt(g.batches.Add(1), 36) }
 
 // places numbers strings from 1, in the order in which they came.
 type places struct {
@@ -167,16 +186,17 @@ type places struct {
 	index map[string]int64
 }
 
-func (p *places) of(s string) (n int64, fresh bool) {
-	if len(p.list) > 0 && p.list[len(p.list)-1] == s {
+func (p *places) of(name []byte) (n int64, fresh bool) {
+	if len(p.list) > 0 && p.list[len(p.list)-1] == string(name) {
 		return int64(len(p.list)), false
 	}
-	if n, ok := p.index[s]; ok {
+	if n, ok := p.index[string(name)]; ok {
 		return n, false
 	}
 	if p.index == nil {
 		p.index = map[string]int64{}
 	}
+	s := string(name)
 	p.list = append(p.list, s)
 	n = int64(len(p.list))
 	p.index[s] = n
@@ -210,14 +230,15 @@ func (g *Gate) decided(p *part) {
 // decisions reads the answer of claim.lua.
 func (g *Gate) decisions(p *part) error {
 	c := p.call
-	if len(c.rest) != 3+len(p.items) {
+	if len(c.rest) != 4+len(p.items) {
 		return fmt.Errorf("%d values", len(c.rest))
 	}
 	level, _ := c.rest[0].ToString()
-	text, err := c.rest[2].ToString()
+	text, err := c.rest[3].ToString()
 	if err != nil {
 		return err
 	}
+	one, _ := c.rest[2].ToString()
 	early := g.early(c, rushgate.Ack(level))
 	full := 0
 	for i, d := range p.out {
@@ -227,8 +248,13 @@ func (g *Gate) decisions(p *part) error {
 		if err := decide(d, word); err != nil {
 			return fmt.Errorf("ask %d: %w", p.asks[i].ID, err)
 		}
-		d.Early = early && d.Code == rushgate.Granted
-		if d.Code == rushgate.Overloaded {
+		switch d.Code {
+		case rushgate.Granted:
+			d.Early = early
+			if one == "1" {
+				p.view.tags.remember(p.asks[i].ID, c.args[1])
+			}
+		case rushgate.Overloaded:
 			full++
 		}
 	}

@@ -2,27 +2,30 @@
 --
 -- KEYS, ARGV[1..3] as in control.lua
 -- ARGV[4] how many claims the journal may hold
--- ARGV[5] the batch, as MessagePack: a list of
+-- ARGV[5] the tag of the batch
+-- ARGV[6] the batch, as MessagePack: a list of
 --   items       the items that are asked for, each once
---   lines       "QUANTITY ITEM", each combination once
+--   lines       "QUANTITY ITEM TAG", each combination once
 --   item_of     line -> its place in items
 --   quantity_of line -> its quantity
 --   users       the users, each once
 --   names       the idempotency keys, each once
---   asks        for each ask: its id, and its places in users, lines and names (0: no key)
+--   asks        for each ask: its id, and its places in users, lines and names
+--               (0: no key). With a limit, in the place of the id there is the
+--               record of the claim in slot 0, where most will be
 --
--- Answers ok …, then the sale's level, grants, the decisions with a space
--- between, and what is free of each of the items ('' for an unknown one).
+-- Answers ok …, then the sale's level, grants, '1' when all grants came with the
+-- tag that was given, the decisions with a space between, and what is free of each of the items ('' for an unknown one).
 -- A decision is a letter and what belongs to it:
 --   gSLOT granted    rID replayed      lID,ID… limit reached    s sold out
 --   o not open       c closed          z frozen                 n no such item
 --   f the journal is full
 
-local batch = cmsgpack.unpack(ARGV[5])
+local batch = cmsgpack.unpack(ARGV[6])
 local items, lines, item_of, quantity_of = batch[1], batch[2], batch[3], batch[4]
 local users, names, asks = batch[5], batch[6], batch[7]
 
-local fields = {'epoch', 'shards', 'version', 'seq', 'opens', 'closes', 'frozen', 'ended', 'per_user', 'hold', 'ack', 'grants'}
+local fields = {'epoch', 'shards', 'version', 'seq', 'opens', 'closes', 'frozen', 'ended', 'per_user', 'hold', 'ack', 'grants', 'waiting'}
 local fixed = #fields
 for i, item in ipairs(items) do
   fields[fixed + 2 * i - 1] = 'free:' .. item
@@ -33,6 +36,17 @@ local refused = unusable(c[1], c[2])
 if refused then return refused end
 local now, at = clock()
 local limit, hold = tonumber(c[9]), tonumber(c[10])
+local limited = limit > 0
+
+-- A batch that is asked again, in part, may have an entry in the journal from
+-- the first time: what is granted now comes with another tag.
+local tag = ARGV[5]
+local first = call('HEXISTS', journal, tag) == 0
+if not first then
+  tag = tag .. '+' .. c[4]
+  for i, line in ipairs(lines) do lines[i] = string.gsub(line, '%S+$', tag) end
+  for i = 1, limited and #asks or 0, 4 do asks[i] = string.gsub(asks[i], '%S+$', tag) end
+end
 
 local standing
 if c[8] == '1' or (c[6] ~= '0' and now >= tonumber(c[6])) then
@@ -46,7 +60,7 @@ end
 -- What is known of users and keys. Without a limit, claims are known by id.
 local known = #names > 0 and call('HMGET', keys, unpack(names)) or {}
 local has
-if limit > 0 then
+if limited then
   has = call('HMGET', holders, unpack(users))
 else
   local ids = {}
@@ -56,29 +70,27 @@ end
 
 local free, taken = {}, {}
 for i = 1, #items do free[i], taken[i] = tonumber(c[fixed + 2 * i - 1] or nil), 0 end
-local room = ARGV[4] - call('HLEN', journal)
+local room = ARGV[4] - c[13]
 
-local expires = hold > 0 and digits(now + hold) or '0'
-local function tail_of(slot) return '\n' .. slot .. ' ' .. at .. ' ' .. expires .. '\n' end
-local first_tail, no_tail = tail_of(0), tail_of(-1)
-
-local read_of, dirty = {}, {}            -- users who were looked at closely, and those who changed so
-local to_holders, to_keys, to_journal = {}, {}, {}
-local nh, nk, nj, again = 0, 0, 0, false
+local read_of, dirty = {}, {}    -- users who were looked at closely, and those who changed so
+local to_holders, to_keys, slots = {}, {}, {}
+local nh, nk, granted, again = 0, 0, 0, false
 local out, place = {}, 0
 
 for i = 1, #asks, 4 do
-  local id, user, line, key = asks[i], asks[i + 1], asks[i + 2], asks[i + 3]
+  local ask, user, line, key = asks[i], asks[i + 1], asks[i + 2], asks[i + 3]
   place = place + 1
-  local prior = key > 0 and known[key]
-  local mine, slot
-  if limit > 0 then
+  local prior, mine, slot, id = key > 0 and known[key], nil, nil, ask
+  if limited then
     mine = read_of[user]
     if not mine and has[user] then
       mine = read(has[user])
       read_of[user] = mine
     end
-    slot = mine and mine.slots[id]
+    if mine or key > 0 then
+      id = string.match(ask, '^0 (%d+)')
+      slot = mine and mine.slots[id]
+    end
   elseif has[place] then
     slot = -1
   end
@@ -95,7 +107,7 @@ for i = 1, #asks, 4 do
       out[place] = 'n'
     elseif standing then
       out[place] = standing
-    elseif limit > 0 and (quantity > limit or (mine and mine.units > limit - quantity)) then
+    elseif limited and (quantity > limit or (mine and mine.units > limit - quantity)) then
       local ids = {}
       for held in pairs(mine and mine.slots or {}) do ids[#ids + 1] = held end
       out[place] = 'l' .. table.concat(ids, ',')
@@ -107,29 +119,25 @@ for i = 1, #asks, 4 do
       free[item] = free[item] - quantity
       taken[item] = taken[item] + quantity
       room = room - 1
-      local tail
-      if limit == 0 then
-        tail = no_tail
+      if not limited then
+        slot = -1
         to_holders[nh + 1], to_holders[nh + 2] = id, lines[line]
         nh = nh + 2
         out[place] = 'g-1'
       elseif not mine then
-        local record = '0 ' .. id .. ' ' .. lines[line]
-        has[user] = record
-        to_holders[nh + 1], to_holders[nh + 2] = users[user], record
+        slot = 0
+        has[user] = ask
+        to_holders[nh + 1], to_holders[nh + 2] = users[user], ask
         nh = nh + 2
-        tail = first_tail
         out[place] = 'g0'
       else
         slot = lowest(mine)
         add(mine, slot, id, quantity, lines[line])
         dirty[user] = mine
-        tail = tail_of(slot)
         out[place] = 'g' .. slot
       end
-      to_journal[nj + 1] = id
-      to_journal[nj + 2] = lines[line] .. tail .. users[user] .. '\n' .. (names[key] or '')
-      nj = nj + 2
+      granted = granted + 1
+      slots[place] = slot
       if key > 0 then
         known[key] = id
         to_keys[nk + 1], to_keys[nk + 2] = names[key], id
@@ -147,27 +155,34 @@ for user, mine in pairs(dirty) do
 end
 
 local seq, grants = c[4], c[12]
-if nj > 0 or again then
-  seq, grants = digits(seq + 1), digits(grants + nj / 2)
-  local changed, emptied = {'seq', seq, 'grants', grants}, false
+if granted > 0 or again then
+  seq, grants = digits(seq + 1), digits(grants + granted)
+  local changed, units, emptied = {'seq', seq, 'grants', grants, 'waiting', digits(c[13] + granted)}, {}, false
   for i, item in ipairs(items) do
     if taken[i] > 0 then
       changed[#changed + 1] = 'free:' .. item
       changed[#changed + 1] = digits(free[i])
       changed[#changed + 1] = 'unsettled:' .. item
       changed[#changed + 1] = digits(c[fixed + 2 * i] + taken[i])
+      units[#units + 1] = item
+      units[#units + 1] = taken[i]
       emptied = emptied or free[i] == 0
     end
   end
   call('HSET', control, unpack(changed))
-  if nj > 0 then
+  if granted > 0 then
     call('HSET', holders, unpack(to_holders))
-    call('HSET', journal, unpack(to_journal))
+    local asked = ARGV[6]
+    if granted < place or not first then
+      asked, slots = narrowed(batch, slots, function(n) return not slots[n] end)
+    end
+    local expires = hold > 0 and now + hold or 0
+    call('HSET', journal, tag, cmsgpack.pack({true, now, expires, units, slots, asked}))
   end
   if nk > 0 then call('HSET', keys, unpack(to_keys)) end
   if emptied then tell() end
 end
 
-local answer = {'ok', c[1], c[3], seq, at, c[11], grants, table.concat(out, ' ')}
-for i = 1, #items do answer[8 + i] = free[i] and digits(free[i]) or '' end
+local answer = {'ok', c[1], c[3], seq, at, c[11], grants, first and not again and '1' or '0', table.concat(out, ' ')}
+for i = 1, #items do answer[9 + i] = free[i] and digits(free[i]) or '' end
 return answer

@@ -5,16 +5,16 @@
 --           run                the run id of the server that the picture was loaded into
 --           seq                grows with every change
 --           grants             grows with every grant
+--           waiting            claims in the journal
 --           free:ITEM          units that nobody has
 --           unsettled:ITEM     units of the claims in the journal
---           left               epochs, with a space between, of which a journal is left over
 -- KEYS[2] loading: exists while somebody loads the sale; "EPOCH TOKEN", with an expiry
 -- KEYS[3] holders of the epoch: a hash.
---           With a limit:    user -> records "SLOT ID QUANTITY ITEM" with ';' between
---           Without a limit: claim id -> "QUANTITY ITEM"
+--           With a limit:    user -> records "SLOT ID QUANTITY ITEM TAG" with ';' between
+--           Without a limit: claim id -> "QUANTITY ITEM TAG"
+--           TAG names the entry of the journal that the claim came with, '-' for none
 -- KEYS[4] keys of the epoch: a hash, idempotency key -> claim id
--- KEYS[5] journal of the epoch: a hash, claim id ->
---           "QUANTITY ITEM\nSLOT CREATED_MS EXPIRES_MS\nUSER\nKEY", EXPIRES_MS 0 for none
+-- KEYS[5] journal of the epoch: a hash, tag -> entry: see journal.lua
 -- ARGV[1] the epoch that the names of the keys are made of
 -- ARGV[2] the channel for news of sales
 -- ARGV[3] the sale, as the news name it
@@ -22,7 +22,7 @@
 -- Every script answers with a list whose first element says how it went:
 --   none                     there is no picture of the sale
 --   loading                  somebody loads it at this moment
---   epoch EPOCH SHARDS       the picture has another epoch: ask again with that
+--   epoch EPOCH SHARDS LIMIT the picture has another epoch: ask again with that
 --   stale EPOCH              the change was made from an older picture, or an older load
 --   ok EPOCH VERSION SEQ MS  done; what follows is said by each script
 -- Whatever is refused is refused before the first write; and the first write of
@@ -35,7 +35,7 @@ local control, loading, holders, keys, journal = KEYS[1], KEYS[2], KEYS[3], KEYS
 local function unusable(epoch, shards)
   if call('EXISTS', loading) == 1 then return {'loading'} end
   if not epoch then return {'none'} end
-  if epoch ~= ARGV[1] then return {'epoch', epoch, shards} end
+  if epoch ~= ARGV[1] then return {'epoch', epoch, shards, call('HGET', control, 'per_user')} end
 end
 
 -- clock returns the moment in whole milliseconds, as a number and as digits.

@@ -12,7 +12,6 @@ import (
 // picture is control of one shard, read.
 type picture struct {
 	head
-	journal int64
 	fields  map[string]string
 	free    map[string]int64
 	pending map[string]int64 // units in the journal
@@ -45,11 +44,7 @@ func (g *Gate) look(ctx context.Context, v *view) ([]*picture, error) {
 // picture reads the answer of look.lua.
 func (c *call) picture() (*picture, error) {
 	p := &picture{head: c.head, fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{}}
-	var err error
-	if p.journal, err = c.rest[0].AsInt64(); err != nil {
-		return nil, err
-	}
-	for i := 1; i+1 < len(c.rest); i += 2 {
+	for i := 0; i+1 < len(c.rest); i += 2 {
 		name, _ := c.rest[i].ToString()
 		value, _ := c.rest[i+1].ToString()
 		into, item := p.free, strings.TrimPrefix(name, "free:")
@@ -60,9 +55,11 @@ func (c *call) picture() (*picture, error) {
 			p.fields[name] = value
 			continue
 		}
-		if into[item], err = strconv.ParseInt(value, 10, 64); err != nil {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
 			return nil, err
 		}
+		into[item] = n
 	}
 	return p, nil
 }

@@ -18,7 +18,9 @@ type Gate struct {
 	names   names
 	scripts scripts
 
-	dials atomic.Int64 // connections that were ever made
+	node    string       // this gate, among all that ever were
+	batches atomic.Int64 // that it sent
+	dials   atomic.Int64 // connections that were ever made
 
 	mu    sync.RWMutex
 	sales map[string]*view
@@ -95,33 +97,37 @@ type view struct {
 	mu      sync.Mutex
 	epoch   int64 // 0: none was seen
 	shards  int
+	limited bool
 	ack     rushgate.Ack
 	seqs    []int64 // the highest seen of each shard in this epoch
 	trusted []int64 // how many dials there had been when the server was last found to be the right one
 	lost    int64   // the highest epoch that was found to be forgotten
+
+	tags tags
 }
 
 // sight is a view at one moment.
 type sight struct {
-	epoch  int64
-	shards int
-	ack    rushgate.Ack
+	epoch   int64
+	shards  int
+	limited bool
+	ack     rushgate.Ack
 }
 
 func (v *view) current() sight {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return sight{v.epoch, v.shards, v.ack}
+	return sight{v.epoch, v.shards, v.limited, v.ack}
 }
 
 // adopt takes a picture of a higher epoch for the present one.
-func (v *view) adopt(epoch int64, shards int) {
+func (v *view) adopt(epoch int64, shards int, limited bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if epoch <= v.epoch || shards < 1 || shards > rushgate.MaxShards {
 		return
 	}
-	v.epoch, v.shards = epoch, shards
+	v.epoch, v.shards, v.limited = epoch, shards, limited
 	v.seqs, v.trusted = make([]int64, shards), make([]int64, shards)
 }
 

@@ -1,4 +1,4 @@
--- A user's holdings: records "SLOT ID QUANTITY ITEM" by slot.
+-- A user's holdings: records "SLOT ID QUANTITY ITEM TAG" by slot.
 
 -- read returns the holdings that a text of KEYS[3] tells.
 local function read(text)
@@ -19,22 +19,22 @@ local function lowest(h)
   return h.low
 end
 
--- add puts a claim into a slot that is free. line is "QUANTITY ITEM".
-local function add(h, slot, id, quantity, line)
-  h.records[slot] = slot .. ' ' .. id .. ' ' .. line
+-- add puts a claim into a slot that is free. rest is "QUANTITY ITEM TAG".
+local function add(h, slot, id, quantity, rest)
+  h.records[slot] = slot .. ' ' .. id .. ' ' .. rest
   h.slots[id] = slot
   h.units = h.units + quantity
 end
 
--- remove takes a claim out, and returns its quantity and item, or nothing.
+-- remove takes a claim out, and returns its quantity, item and tag, or nothing.
 local function remove(h, id)
   local slot = h.slots[id]
   if not slot then return end
-  local quantity, item = string.match(h.records[slot], '^%d+ %d+ (%d+) (.+)$')
+  local quantity, item, tag = string.match(h.records[slot], '^%d+ %d+ (%d+) (%S*) (%S+)$')
   h.records[slot], h.slots[id] = nil, nil
   h.units = h.units - quantity
   if slot < h.low then h.low = slot end
-  return tonumber(quantity), item
+  return tonumber(quantity), item, tag
 end
 
 -- text writes holdings, '' for none.

@@ -30,7 +30,7 @@ func (g *Gate) Load(ctx context.Context, snap rushgate.Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("load of sale %s: %w", snap.Sale.ID, err)
 	}
-	l.view.adopt(snap.Sale.Epoch, l.shards)
+	l.view.adopt(snap.Sale.Epoch, l.shards, snap.Sale.PerUser > 0)
 	return nil
 }
 
@@ -202,9 +202,9 @@ func (l *load) send(ctx context.Context, shard int) error {
 	var users places
 	body := make(pack, 0, 64*len(from.claims)).list(5 * len(from.claims))
 	for i, c := range from.claims {
-		user, _ := users.of(c.User)
+		user, _ := users.of([]byte(c.User))
 		body = body.text(c.ID.String()).number(user).number(int64(from.slots[i])).number(c.Quantity).
-			text(strconv.FormatInt(c.Quantity, 10) + " " + c.Item)
+			text(strconv.FormatInt(c.Quantity, 10) + " " + c.Item + " -")
 	}
 	b := append(make(pack, 0, 3*len(body)).list(3).texts(users.list), body...).texts(from.names)
 	*from = chunk{claims: from.claims[:0], slots: from.slots[:0], names: from.names[:0]}

@@ -5,7 +5,7 @@
 -- ARGV[7] the claims, as MessagePack: a list of
 --   users   the users of the active claims, each once
 --   claims  for each active claim: its id, its place in users, its slot
---           (-1: the lowest that is free), its quantity, and "QUANTITY ITEM"
+--           (-1: the lowest that is free), its quantity, and "QUANTITY ITEM -"
 --   names   keys, and the ids of the claims that they made, in turn
 --
 -- Answers ok, 'taken ID' when another claim stands in that slot, or under that

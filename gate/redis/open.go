@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -22,7 +23,7 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("options of the Redis gate: %w", err)
 	}
-	g := &Gate{opts: opts, names: names{opts.Prefix}, scripts: newScripts(), sales: map[string]*view{}}
+	g := &Gate{opts: opts, names: names{opts.Prefix}, scripts: newScripts(), node: rand.Text()[:nodeLetters], sales: map[string]*view{}}
 	to := address.client(&opts)
 	to.DialCtxFn = g.dial
 	if g.client, err = rueidis.NewClient(to); err != nil {
@@ -30,6 +31,9 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 	}
 	return g, nil
 }
+
+// nodeLetters is how much of a random text tells nodes apart: 50 bits.
+const nodeLetters = 10
 
 // dial makes a connection and counts it: a server that is another one than
 // before can only be met through a new connection.

@@ -2,16 +2,16 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"rushgate"
 )
 
-// pageClaims is how many entries of a journal are read at once.
-const pageClaims = 500
+// pageEntries is about how many entries of a journal are read at once.
+const pageEntries = 50
 
 // Orphans implements rushgate.Shared. It reads the journals page by page and
 // stops when it has enough.
@@ -30,11 +30,11 @@ func (g *Gate) Orphans(ctx context.Context, sale string, age time.Duration, limi
 		if p == nil {
 			return nil, 0, forgot(sale)
 		}
-		if p.epoch != at.epoch || p.journal == 0 {
+		if p.epoch != at.epoch || p.fields["waiting"] == "0" {
 			continue
 		}
 		key := g.names.of(sale, shard, p.epoch)[4]
-		if claims, err = g.journal(ctx, key, sale, p.at.Add(-age), claims, limit); err != nil {
+		if claims, err = g.journal(ctx, v, key, p.at.Add(-age), claims, limit); err != nil {
 			return nil, 0, fmt.Errorf("journal of sale %s, shard %d: %w", sale, shard, err)
 		}
 		if len(claims) >= limit {
@@ -44,27 +44,35 @@ func (g *Gate) Orphans(ctx context.Context, sale string, age time.Duration, limi
 	return claims, at.epoch, nil
 }
 
-// journal appends the claims of one journal that were made until a moment. A
-// claim that is seen twice, because the hash grew meanwhile, is appended once.
-func (g *Gate) journal(ctx context.Context, key, sale string, until time.Time, claims []rushgate.Claim, limit int) ([]rushgate.Claim, error) {
+// journal appends the claims of one journal that were made until a moment. An
+// entry that is seen twice, because the hash grew meanwhile, is read once.
+func (g *Gate) journal(ctx context.Context, v *view, key string, until time.Time, claims []rushgate.Claim, limit int) ([]rushgate.Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.opts.Patience)
 	defer cancel()
-	seen := map[rushgate.ID]bool{}
+	seen := map[string]bool{}
 	for cursor := uint64(0); ; {
-		page, err := g.client.Do(ctx, g.client.B().Hscan().Key(key).Cursor(cursor).Count(pageClaims).Build()).AsScanEntry()
+		page, err := g.client.Do(ctx, g.client.B().Hscan().Key(key).Cursor(cursor).Count(pageEntries).Build()).AsScanEntry()
 		if err != nil {
 			return nil, explain(err)
 		}
 		for i := 0; i+1 < len(page.Elements); i += 2 {
-			c, err := entry(sale, page.Elements[i], page.Elements[i+1])
-			if err != nil {
-				return nil, err
-			}
-			if c.CreatedAt.After(until) || seen[c.ID] {
+			tag := page.Elements[i]
+			if seen[tag] {
 				continue
 			}
-			seen[c.ID] = true
-			if claims = append(claims, c); len(claims) >= limit {
+			seen[tag] = true
+			found, err := entry(v.id, page.Elements[i+1])
+			if err != nil {
+				return nil, fmt.Errorf("entry %s: %w", tag, err)
+			}
+			if len(found) == 0 || found[0].CreatedAt.After(until) {
+				continue
+			}
+			found = found[:min(len(found), limit-len(claims))]
+			for i := range found {
+				v.tags.remember(found[i].ID, tag)
+			}
+			if claims = append(claims, found...); len(claims) >= limit {
 				return claims, nil
 			}
 		}
@@ -74,34 +82,57 @@ func (g *Gate) journal(ctx context.Context, key, sale string, until time.Time, c
 	}
 }
 
-// entry reads a journal entry: see control.lua.
-func entry(sale, id, text string) (c rushgate.Claim, err error) {
-	bad := func(err error) (rushgate.Claim, error) {
-		return c, fmt.Errorf("entry of claim %s: %q, %w", id, text, err)
+// entry reads the claims of a journal entry: see journal.lua.
+func entry(sale, text string) ([]rushgate.Claim, error) {
+	u := &unpacker{rest: []byte(text)}
+	if n := u.list(); n != 6 {
+		return nil, errMalformed
 	}
-	parts := strings.SplitN(text, "\n", 4)
-	if len(parts) != 4 {
-		return bad(fmt.Errorf("%d lines", len(parts)))
+	u.flag() // whole
+	at, expires := u.number(), u.number()
+	for range u.list() / 2 { // units
+		u.text()
+		u.number()
 	}
-	if c.ID, err = rushgate.ParseID(id); err != nil {
-		return bad(err)
+	slots := u.numbers()
+	b := &unpacker{rest: []byte(u.text())}
+	if n := b.list(); u.err != nil || n != 7 {
+		return nil, errors.Join(errMalformed, u.err)
 	}
-	quantity, item, _ := strings.Cut(parts[0], " ")
-	c.Sale, c.Item, c.User, c.Key = sale, item, parts[2], parts[3]
-	if c.Quantity, err = strconv.ParseInt(quantity, 10, 64); err != nil {
-		return bad(err)
+	items, _, itemOf, quantityOf := b.texts(), b.texts(), b.numbers(), b.numbers()
+	users, keys := b.texts(), b.texts()
+	claims := make([]rushgate.Claim, 0, len(slots))
+	for i := range b.list() / 4 {
+		id, err := idOf(b.text())
+		user, line, key := b.number(), b.number(), b.number()
+		if err != nil || b.err != nil || i >= len(slots) || !within(user, users) || !within(line, itemOf) ||
+			!within(line, quantityOf) || !within(itemOf[line-1], items) || key != 0 && !within(key, keys) {
+			return nil, errors.Join(errMalformed, b.err, err)
+		}
+		c := rushgate.Claim{ID: id, Sale: sale, Item: items[itemOf[line-1]-1], User: users[user-1], Quantity: quantityOf[line-1],
+			Slot: int32(slots[i]), State: rushgate.Held, CreatedAt: time.UnixMilli(at).UTC()}
+		if key != 0 {
+			c.Key = keys[key-1]
+		}
+		if expires > 0 {
+			c.ExpiresAt = time.UnixMilli(expires).UTC()
+		} else {
+			c.State, c.EndedAt = rushgate.Confirmed, c.CreatedAt
+		}
+		claims = append(claims, c)
 	}
-	var slot, created, expires int64
-	if _, err = fmt.Sscanf(parts[1], "%d %d %d", &slot, &created, &expires); err != nil {
-		return bad(err)
+	return claims, b.err
+}
+
+// within says that a place, from 1, is one of a list.
+func within[T any](n int64, list []T) bool { return n >= 1 && n <= int64(len(list)) }
+
+// idOf reads the id of an ask: alone, or in its record.
+func idOf(ask string) (rushgate.ID, error) {
+	if _, rest, record := strings.Cut(ask, " "); record {
+		ask, _, _ = strings.Cut(rest, " ")
 	}
-	c.Slot, c.CreatedAt = int32(slot), time.UnixMilli(created).UTC()
-	if c.State = rushgate.Held; expires > 0 {
-		c.ExpiresAt = time.UnixMilli(expires).UTC()
-	} else {
-		c.State, c.EndedAt = rushgate.Confirmed, c.CreatedAt
-	}
-	return c, nil
+	return rushgate.ParseID(ask)
 }
 
 // Listen implements rushgate.Shared.

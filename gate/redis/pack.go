@@ -19,6 +19,11 @@ func (p pack) text(s string) pack {
 	return append(p.textHead(len(s)), s...)
 }
 
+// bytes is text.
+func (p pack) bytes(b []byte) pack {
+	return append(p.textHead(len(b)), b...)
+}
+
 func (p pack) textHead(n int) pack {
 	switch {
 	case n < 32:
@@ -33,6 +38,9 @@ func (p pack) textHead(n int) pack {
 func (p pack) number(n int64) pack {
 	if n >= 0 && n < 128 {
 		return append(p, byte(n))
+	}
+	if n >= 0 && n < 1<<16 {
+		return binary.BigEndian.AppendUint16(append(p, 0xcd), uint16(n))
 	}
 	return binary.BigEndian.AppendUint64(append(p, 0xd3), uint64(n))
 }

@@ -12,6 +12,8 @@ var (
 	controlLua string
 	//go:embed holdings.lua
 	holdingsLua string
+	//go:embed journal.lua
+	journalLua string
 	//go:embed claim.lua
 	claimLua string
 	//go:embed settle.lua
@@ -57,9 +59,9 @@ type scripts struct {
 
 func newScripts() scripts {
 	return scripts{
-		claim:      newScript(controlLua, holdingsLua, claimLua),
-		settle:     newScript(controlLua, settleLua),
-		takeback:   newScript(controlLua, holdingsLua, takebackLua),
+		claim:      newScript(controlLua, holdingsLua, journalLua, claimLua),
+		settle:     newScript(controlLua, journalLua, settleLua),
+		takeback:   newScript(controlLua, holdingsLua, journalLua, takebackLua),
 		put:        newScript(controlLua, putLua),
 		restock:    newScript(controlLua, restockLua),
 		look:       newScript(controlLua, lookLua),
