@@ -333,6 +333,9 @@ func TestAcceptedClaimsOutliveTheLedgersAbsence(t *testing.T) {
 	}
 	<-arrived
 	close(lazy.goOn)
+	if _, err := w.at(0, "bob"); err != nil { // behind ann: her batch has failed by now
+		t.Fatal(err)
+	}
 	w.clock.Add(time.Second)
 	eventually(t, "the claim is recorded", func() bool { c, err := w.ledger.Claim(ctx, r.Claim.ID); return err == nil && c.State == rushgate.Held })
 	w.audit(t)
@@ -398,4 +401,109 @@ func TestAFreezeWaitsForWhatWasGranted(t *testing.T) {
 		t.Fatalf("%d were granted after the freeze", n-after)
 	}
 	w.audit(t)
+}
+
+// TestNobodyIsForgottenOnAGuess: a commit without an answer, in a ledger that
+// cannot be asked, leaves the claim where it is. It is found again.
+func TestNobodyIsForgottenOnAGuess(t *testing.T) {
+	for _, committed := range []bool{true, false} {
+		t.Run(fmt.Sprint("Committed=", committed), func(t *testing.T) {
+			deaf := &deaf{committed: committed}
+			w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+				if i == 0 {
+					deaf.Ledger = cfg.Ledger
+					cfg.Ledger = deaf
+				}
+			})
+			w.sell(t, 5)
+			deaf.now.Store(true)
+			_, err := w.at(0, "ann", "k")
+			wantCode(t, err, rushgate.Unavailable)
+			deaf.now.Store(false)
+			if n := len(w.open(t)); n != 1 {
+				t.Fatalf("%d claims in the journal", n)
+			}
+			w.clock.Add(time.Second)
+			eventually(t, "the journal is empty", func() bool { return len(w.open(t)) == 0 })
+			r, err := w.at(1, "ann", "k")
+			if err != nil || !r.Replayed || w.recorded(t) != 1 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if report := w.audit(t); report.Healed != 0 {
+				t.Fatalf("healed %+v", report)
+			}
+		})
+	}
+}
+
+// deaf is a ledger that commits or not, and does not say so.
+type deaf struct {
+	rushgate.Ledger
+	now       atomic.Bool
+	committed bool
+}
+
+func (d *deaf) Record(ctx context.Context, b *rushgate.Batch) error {
+	if d.now.Load() && d.committed {
+		if err := d.Ledger.Record(ctx, b); err != nil {
+			return err
+		}
+	}
+	if d.now.Load() {
+		return rushgate.ErrUnknown
+	}
+	return d.Ledger.Record(ctx, b)
+}
+
+func (d *deaf) Recorded(ctx context.Context, b *rushgate.Batch) (bool, error) {
+	if d.now.Load() {
+		return false, fmt.Errorf("the ledger cannot be reached")
+	}
+	return d.Ledger.Recorded(ctx, b)
+}
+
+// TestWhatEndsWhileTheGateIsBuilt is given back to the new picture.
+func TestWhatEndsWhileTheGateIsBuilt(t *testing.T) {
+	busy := &interrupted{}
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			busy.Ledger = cfg.Ledger
+		}
+		cfg.Ledger = busy
+	})
+	w.sell(t, 5)
+	r, err := w.at(0, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	between := func() {
+		once.Do(func() {
+			if _, err := w.nodes[1].Release(ctx, r.Claim.ID); err != nil {
+				t.Errorf("release: %v", err)
+			}
+		})
+	}
+	busy.between.Store(&between)
+	w.gate.lose()
+	eventually(t, "it sells again", func() bool { _, err := w.at(0, "bob"); return err == nil })
+	eventually(t, "the unit is free again", func() bool { st := w.stock(t); return st.Free == 4 && st.Unsettled == 0 })
+	if report := w.audit(t); report.Healed != 0 {
+		t.Fatalf("healed %+v", report)
+	}
+}
+
+// interrupted is a ledger that lets something happen between a snapshot and its use.
+type interrupted struct {
+	rushgate.Ledger
+	between atomic.Pointer[func()]
+}
+
+func (l *interrupted) Snapshot(ctx context.Context, sale string, use func(rushgate.Snapshot) error) error {
+	return l.Ledger.Snapshot(ctx, sale, func(s rushgate.Snapshot) error {
+		if between := l.between.Load(); between != nil {
+			(*between)()
+		}
+		return use(s)
+	})
 }
