@@ -22,13 +22,10 @@ const migrationWait = time.Minute
 // the same time take turns; one that finds nothing to do needs no right to.
 func (l *Ledger) upgrade(ctx context.Context) error {
 	err := sameVersion(ctx, l.short)
-	if err == nil || errors.Is(err, ErrNewer) {
+	if !errors.Is(err, errOlder) && !errors.Is(err, errNone) {
 		return err
 	}
-	if !errors.Is(err, errOlder) && number(err) != erNoSuchTable {
-		return err
-	}
-	db := l.pool(2, longPatience)
+	db := l.pool(2, longPatience, slowReader)
 	return errors.Join(l.inTurn(ctx, db, func() error { return migrate(ctx, db) }), db.Close())
 }
 
@@ -86,26 +83,44 @@ func mendVersions(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// errOlder marks tables that a migration has yet to bring up to date.
-var errOlder = errors.New("made by an older Rushgate")
+var (
+	// errOlder marks tables that a migration has yet to bring up to date.
+	errOlder = errors.New("made by an older Rushgate")
+
+	// errNone marks a database without tables of ours.
+	errNone = errors.New("there is no ledger in the database: name another one, or start a node once to make it")
+)
 
 // sameVersion checks, without writing, that the tables are those of this program.
-func sameVersion(ctx context.Context, db *sql.DB) error {
-	files, err := fs.ReadDir(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	known := int64(len(files))
-	var have int64
-	if err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`).Scan(&have); err != nil {
-		return fmt.Errorf("read the version of the tables: %w", err)
-	}
+func sameVersion(ctx context.Context, r reader) error {
+	have, known, err := versions(ctx, r)
 	switch {
+	case err != nil:
+		return err
 	case have > known:
 		return fmt.Errorf("%w: the tables have version %d, this program knows %d: use the newer program, or restore a backup from before the upgrade",
 			ErrNewer, have, known)
+	case have == 0:
+		return errNone
 	case have < known:
 		return fmt.Errorf("%w (tables of version %d, this program needs %d): start a node once to bring them up to date", errOlder, have, known)
 	}
 	return nil
+}
+
+// versions returns the version of the tables, 0 if there are none, and the one
+// that this program knows.
+func versions(ctx context.Context, r reader) (have, known int64, err error) {
+	files, err := fs.ReadDir(migrations, "migrations")
+	if err != nil {
+		return 0, 0, err
+	}
+	err = r.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`).Scan(&have)
+	if number(err) == erNoSuchTable {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("read the version of the tables: %w", err)
+	}
+	return have, int64(len(files)), err
 }

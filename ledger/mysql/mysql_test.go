@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"net/url"
 	"testing"
 	"time"
@@ -19,7 +20,14 @@ import (
 // server is MariaDB for all tests that leave it alone.
 var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_binlog=0", "innodb_doublewrite=0", "innodb_flush_method=nosync")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+func TestMain(m *testing.M) {
+	// A story of the model is a thousand statements, and each a round trip:
+	// fewer of them are told here, unless the command line wants more.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(server.Around(m))
+}
 
 // database is the storage of a MySQL ledger: its URL.
 type database string
@@ -41,25 +49,32 @@ func (d database) hand(t testing.TB) *sql.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
 func (d database) pool(t testing.TB) *sql.DB {
 	t.Helper()
-	c := driver.NewConfig()
-	u, err := url.Parse(string(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
-	c.Passwd, _ = u.User.Password()
-	connector, err := driver.NewConnector(c)
+	connector, err := driver.NewConnector(config(t, d))
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// config is the driver's own way to a database.
+func config(t testing.TB, d database) *driver.Config {
+	t.Helper()
+	u, err := url.Parse(string(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := driver.NewConfig()
+	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	return c
 }
 
 func (d database) do(t testing.TB, c *sql.Conn, statement string, args ...any) {
