@@ -101,10 +101,10 @@ func (c *checkup) postgres(ctx context.Context) bool {
 	case f.ReadOnly:
 		c.fail("ledger", errors.New("--ledger: this user's transactions are read-only: mend default_transaction_read_only"))
 	case f.Tables > f.Known:
-		c.fail("ledger", fmt.Errorf("--ledger: its tables are of version %d, made by a newer Rushgate, and this one knows %d: run the newer one", f.Tables, f.Known))
+		c.fail("ledger", newer(f.Tables, f.Known))
 		return false
 	case len(f.Missing) > 0:
-		c.fail("ledger", fmt.Errorf("--ledger: this user lacks %s: let the owner of the tables GRANT SELECT, INSERT, UPDATE on all of them", strings.Join(f.Missing, ", ")))
+		c.fail("ledger", lacking(f.Missing))
 	default:
 		c.fine("ledger", "PostgreSQL %s, %s", f.Version, tables(f.Tables, f.Known))
 	}
@@ -137,8 +137,54 @@ func (c *checkup) mysql(ctx context.Context) bool {
 		c.fail("ledger", ofLedger(err))
 		return false
 	}
-	_ = f
-	return false
+	switch {
+	case f.ReadOnly:
+		c.fail("ledger", errors.New("--ledger: the server is read-only: name the primary, or say SET GLOBAL read_only = OFF there"))
+	case f.Tables > f.Known:
+		c.fail("ledger", newer(f.Tables, f.Known))
+		return false
+	case len(f.Missing) > 0:
+		c.fail("ledger", lacking(f.Missing))
+	default:
+		c.fine("ledger", "%s %s, %s", f.Family, f.Version, tables(f.Tables, f.Known))
+	}
+	if f.FlushLog != 1 {
+		c.warn("ledger innodb_flush_log_at_trx_commit", "innodb_flush_log_at_trx_commit is %d: a power loss of the database server takes up to a second of acknowledged claims; recorded needs 1", f.FlushLog)
+	} else {
+		c.fine("ledger innodb_flush_log_at_trx_commit", "1: a commit waits for this server's disk; a replica that takes over may lack the last ones, unless it is semi-synchronous")
+	}
+	if !f.DoubleWrite {
+		c.warn("ledger innodb_doublewrite", "innodb_doublewrite is off: a power loss of the database server may damage the database, unless its file system writes whole pages")
+	}
+	switch {
+	case !f.Binlog:
+		c.fine("ledger sync_binlog", "there is no binary log, and so no replica")
+	case f.SyncBinlog != 1:
+		c.warn("ledger sync_binlog", "sync_binlog is %d: after a power loss the binary log may lack acknowledged claims, and replicas with it; replicas that take over need 1", f.SyncBinlog)
+	default:
+		c.fine("ledger sync_binlog", "1")
+	}
+	if f.Binlog && f.BinlogFormat == "STATEMENT" {
+		c.fail("ledger binlog_format", errors.New("--ledger: binlog_format is STATEMENT, with which the server refuses every batch: set it to ROW"))
+	}
+	if f.MaxPacket < mysqlPacket {
+		c.warn("ledger max_allowed_packet", "max_allowed_packet is %d: the largest batches need %d, and are refused", f.MaxPacket, mysqlPacket)
+	}
+	c.connections(f.Connections, f.MaxConnections)
+	c.encrypted(f.Encrypted)
+	c.skew("ledger clock", "the database", f.Skew, f.Within)
+	return f.Tables > 0
+}
+
+// mysqlPacket is what the largest batch may take, in bytes.
+const mysqlPacket = 16 << 20
+
+func newer(version, known int64) error {
+	return fmt.Errorf("--ledger: its tables are of version %d, made by a newer Rushgate, and this one knows %d: run the newer one", version, known)
+}
+
+func lacking(rights []string) error {
+	return fmt.Errorf("--ledger: this user lacks %s: let the owner of the tables GRANT SELECT, INSERT, UPDATE on all of them", strings.Join(rights, ", "))
 }
 
 // tables words the version of the ledger's tables.
