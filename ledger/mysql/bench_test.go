@@ -2,7 +2,7 @@ package mysql_test
 
 import (
 	"context"
-	"database/sql"
+	stdsql "database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -109,7 +109,7 @@ func newBare(b *testing.B, url string, prepared bool) side {
 	if err != nil {
 		b.Fatal(err)
 	}
-	db := sql.OpenDB(connector)
+	db := stdsql.OpenDB(connector)
 	b.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	statements := map[int]func(...any) error{}

@@ -199,6 +199,9 @@ func (a *address) explain(err error) error {
 	case n == erTLSRequired:
 		return fmt.Errorf("%s: the server asks for TLS: add ?tls=true to the URL (%w)", a.place(), err)
 	case n == erWrongPassword, n == erWrongPlugin:
+		if a.config.TLS == nil { // MariaDB says no more of a user who must come over TLS
+			return fmt.Errorf("%s: the server does not let the user %s in: correct user and password in the URL, or add ?tls=true if it asks for TLS (%w)", a.place(), a.user, err)
+		}
 		return fmt.Errorf("%s: the server does not let the user %s in: correct user and password in the URL (%w)", a.place(), a.user, err)
 	case n == erHostNotAllowed, n == erHostBlocked:
 		return fmt.Errorf("%s: the server does not talk to this machine: let the user %s come from here (%w)", a.place(), a.user, err)

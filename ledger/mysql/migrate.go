@@ -57,7 +57,7 @@ func (l *Ledger) inTurn(ctx context.Context, db *sql.DB, f func() error) error {
 // migrate carries out what is missing. MySQL commits at every CREATE: a crash
 // may leave any part of a migration behind, and it is begun anew the next time.
 func migrate(ctx context.Context, db *sql.DB) error {
-	if err := mendVersions(ctx, db); err != nil {
+	if err := makeVersions(ctx, db); err != nil {
 		return err
 	}
 	files, err := fs.Sub(migrations, "migrations")
@@ -72,14 +72,20 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// mendVersions puts the first row into a table of versions that a crash has
-// left without one: goose makes the two in two transactions.
-func mendVersions(ctx context.Context, db *sql.DB) error {
-	_, err := db.ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied)
-		SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM goose_db_version)`)
-	if number(err) == erNoSuchTable {
-		return nil
+// makeVersions makes the table of versions as goose does, but so that a crash
+// between the table and its first row does no harm.
+func makeVersions(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS goose_db_version (
+		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+		version_id BIGINT          NOT NULL,
+		is_applied BOOLEAN         NOT NULL,
+		tstamp     DATETIME        NULL DEFAULT CURRENT_TIMESTAMP
+	) ENGINE = InnoDB`)
+	if err != nil {
+		return err
 	}
+	_, err = db.ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied)
+		SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM goose_db_version)`)
 	return err
 }
 
