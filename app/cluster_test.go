@@ -197,8 +197,10 @@ var ledgers = map[string]func(t *testing.T) (url string){
 // One leads, the others say who; a stop in good order hands over at once, and
 // nobody loses anything.
 func TestStandbysTakeOverFromALeaderThatStops(t *testing.T) {
+	t.Parallel()
 	for name, database := range ledgers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			url := database(t)
 			cfg := clusterConfig(t, "one", url, "memory")
 			cfg.Lease = time.Minute // nobody takes over because time is up

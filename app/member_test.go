@@ -19,8 +19,10 @@ func privately(t *testing.T, s *testenv.RedisServer) string {
 // Two nodes on one Redis and one ledger sell one stock: exactly what there is,
 // under numbers of their own.
 func TestMembersSellOneStock(t *testing.T) {
+	t.Parallel()
 	for name, database := range ledgers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ledger, gate := database(t), privately(t, redis.Server(t))
 			one := join(t, clusterConfig(t, "one", ledger, gate))
 			two := join(t, clusterConfig(t, "two", ledger, gate))
