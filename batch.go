@@ -15,9 +15,8 @@ type batch struct {
 
 	asks      []Ask
 	decisions []Decision
-	granted   int
-	began     time.Time   // before the gate was asked, by the service's clock
-	decided   time.Time   // when the gate had answered, by the wall clock
+	began     time.Time // before the gate was asked, by the service's clock
+	stats     BatchStats
 	early     map[ID]bool // claims that were acknowledged before they are recorded
 
 	write Batch
@@ -43,6 +42,8 @@ func (b *batch) reset() {
 // must come before the ledger. An errand between claims divides them: those
 // before it are decided before it.
 func (b *batch) decide() {
+	began := time.Now()
+	b.stats.Tickets = len(b.tickets)
 	b.began = b.desk.now()
 	b.at = b.began.Truncate(time.Millisecond) // as exact as a ledger keeps it
 	from := 0
@@ -56,6 +57,7 @@ func (b *batch) decide() {
 		b.run = len(b.write.Steps)
 	}
 	b.decideClaims(b.tickets[from:])
+	b.stats.Asks, b.stats.Deciding = len(b.asks), time.Since(began)
 }
 
 // decideClaims is one call of the gate for a run of claim tickets.
@@ -130,7 +132,7 @@ func (b *batch) grant(a *Ask, d *Decision) Claim {
 	} else {
 		c.State, c.EndedAt = Confirmed, at
 	}
-	b.granted++
+	b.stats.Granted++
 	if d.Early {
 		if b.early == nil {
 			b.early = map[ID]bool{}

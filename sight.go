@@ -128,7 +128,7 @@ func (n *node) judge(ctx context.Context, r *Report, d difference, seen, strande
 	}
 	sale := n.catalog.sale(r.Sale)
 	n.doubt(r.Sale, sale.Epoch)
-	if err := n.mend(ctx, r.Sale); err != nil && !isBusy(err) {
+	if err := n.mendNow(ctx, r.Sale); err != nil {
 		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
 		return nil
 	}
