@@ -180,7 +180,9 @@ func (b *batch) conclude(err error) {
 		var gateErr error
 		switch s := s.(type) {
 		case *Grant:
-			gateErr = b.desk.gate.Settle(ctx, s.Claims)
+			if b.desk.node == nil {
+				gateErr = b.desk.gate.Settle(ctx, s.Claims)
+			}
 		case *Move:
 			b.remember(s.Moved)
 			if !s.To.Active() && len(s.Moved) > 0 {
@@ -198,6 +200,18 @@ func (b *batch) conclude(err error) {
 	}
 	for _, s := range b.write.Steps {
 		b.desk.watch.tell(s.On())
+	}
+}
+
+// settle takes what was recorded out of a shared gate's journal. Nobody waits for
+// it: if it fails, an adopter finds the claims recorded, and does it.
+func (b *batch) settle() {
+	for _, s := range b.write.Steps {
+		if g, ok := s.(*Grant); ok && len(g.Claims) > 0 {
+			if err := b.desk.gate.Settle(context.Background(), g.Claims); err != nil {
+				b.desk.log.Warn("the journal could not be cleared; an adopter will", "sale", g.Sale, "error", err)
+			}
+		}
 	}
 }
 

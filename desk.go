@@ -194,6 +194,9 @@ func (d *desk) finish(b *batch) {
 	b.conclude(err)
 	d.observe.Served(b.stats)
 	b.answer()
+	if err == nil && d.node != nil {
+		b.settle()
+	}
 }
 
 // recordRest records what remains of a batch when the parts that the ledger

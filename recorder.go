@@ -1,24 +1,25 @@
 package rushgate
 
-// recorder is the second half of every trip where the gate is shared and may be
-// far away: while it records one batch, the desk has the next one decided. The
-// batches are recorded in the order in which they were decided.
+// recorder records what was acknowledged early, behind the desk's back: while
+// the ledger is busy, the desk has the next claims decided. What is recorded
+// before anybody hears of it stays with the desk: there, a batch that forms while
+// the last one commits is larger, and larger is faster.
 //
-// A gate of the desk's own needs no such thing, and must not have it: there,
-// that nothing changes between gate and ledger is what makes an audit exact.
+// All batches are recorded in the order in which they were decided.
 type recorder struct {
-	desk    *desk
-	decided chan *batch
-	spare   chan *batch
-	done    chan struct{}
+	desk   *desk
+	behind chan *batch   // decided, not recorded
+	spare  chan *batch   // to be used again
+	done   chan struct{} // it has ended
 }
 
-// ahead is how many batches may be decided and wait for the ledger.
-const ahead = 2
+// ahead is how many batches may be decided and acknowledged, and wait for the
+// ledger; what the gate's journal may hold bounds them too.
+const ahead = 16
 
 func newRecorder(d *desk) *recorder {
-	r := &recorder{desk: d, decided: make(chan *batch, ahead), spare: make(chan *batch, ahead+2), done: make(chan struct{})}
-	for range cap(r.spare) {
+	r := &recorder{desk: d, behind: make(chan *batch, ahead), spare: make(chan *batch, ahead), done: make(chan struct{})}
+	for range ahead {
 		r.spare <- &batch{desk: d}
 	}
 	go r.run()
@@ -27,23 +28,42 @@ func newRecorder(d *desk) *recorder {
 
 func (r *recorder) run() {
 	defer close(r.done)
-	for b := range r.decided {
+	for b := range r.behind {
 		r.desk.finish(b)
 		r.spare <- b
 	}
 }
 
-// serve decides a batch and leaves the rest to the recorder. It returns a batch
-// for the next trip.
+// serve takes a batch along the path, or the first half of it. It returns a
+// batch for the next trip.
 func (r *recorder) serve(b *batch) *batch {
 	b.decide()
 	b.tellEarly()
-	r.decided <- b
-	return <-r.spare
+	if len(b.early) > 0 {
+		r.behind <- b
+		return <-r.spare
+	}
+	r.catchUp()
+	r.desk.finish(b)
+	return b
+}
+
+// catchUp waits until nothing is behind.
+func (r *recorder) catchUp() {
+	if len(r.spare) == ahead {
+		return
+	}
+	all := make([]*batch, 0, ahead)
+	for range ahead {
+		all = append(all, <-r.spare)
+	}
+	for _, b := range all {
+		r.spare <- b
+	}
 }
 
 // close waits until everything that was decided is recorded.
 func (r *recorder) close() {
-	close(r.decided)
+	close(r.behind)
 	<-r.done
 }
