@@ -17,7 +17,7 @@ type call struct {
 	view   *view
 	shard  int
 	script *script
-	extra  []string // KEYS[6…]
+	extra  []string // KEYS[7…]
 	args   []string // ARGV[4…]
 
 	// epoch is that of the keys: 0 means that of the picture, whichever it
@@ -210,8 +210,11 @@ func (g *Gate) judge(ctx context.Context, c *call) verdict {
 		c.err = err
 		return done
 	}
-	if c.epoch > 0 {
-		return done // a load knows what it does
+	if c.epoch > 0 { // whoever names an epoch knows what he does
+		if c.status == statusLoading && c.patient {
+			return later
+		}
+		return done
 	}
 	switch c.status {
 	case statusLoading:
@@ -244,13 +247,13 @@ func (g *Gate) judge(ctx context.Context, c *call) verdict {
 func (c *call) read() error {
 	list, err := c.result.ToArray()
 	if err != nil || len(list) == 0 {
-		return errors.Join(errors.New("Redis answers a script with something else than a list"), err)
+		return errors.Join(errors.New("a script is answered with something else than a list"), err)
 	}
 	c.head, c.rest = head{}, nil
 	if c.status, err = list[0].ToString(); err != nil {
 		return err
 	}
-	numbers := list[1:]
+	var numbers []rueidis.RedisMessage
 	switch c.status {
 	case statusEpoch, statusStale:
 		numbers, c.rest = list[1:2], list[2:]
