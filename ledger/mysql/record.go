@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"rushgate"
 	"rushgate/ledger/entry"
@@ -154,6 +155,7 @@ func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error 
 	}
 	alone, waits, deadlocks, severances := false, 0, 0, 0
 	for {
+		began := time.Now()
 		err := how.attempt(ctx, alone, do)
 		switch {
 		case err == nil || errors.Is(err, rushgate.ErrUnknown):
@@ -167,7 +169,7 @@ func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error 
 		case deadlocked(err) && deadlocks < deadlockRetries:
 			deadlocks++
 			continue
-		case severed(err) && severances < severedRetries:
+		case severed(err) && severances < severedRetries && time.Since(began) < l.opts.Patience: // not a server that says nothing
 			severances++
 			continue
 		}
