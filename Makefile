@@ -13,9 +13,12 @@ SHELL := /bin/bash
 
 test: servers check race fuzz
 
-# The servers that tests start for themselves.
+# The servers that tests start for themselves: a program, and the Debian package
+# that it is in.
+SERVERS := redis-server=redis-server initdb=postgresql mariadbd=mariadb-server
+
 servers:
-	@internal/testenv/install.sh redis-server=redis-server
+	@internal/testenv/install.sh $(SERVERS)
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted (make fmt): $$unformatted" >&2; exit 1; fi
@@ -38,11 +41,11 @@ test-crash:
 	RUSHGATE_KILLS=$(strip $(KILLS)) $(GO) test -count=1 -timeout 60m -v ./internal/crashtest
 
 bench:
-	@internal/testenv/install.sh redis-server=redis-server wrk=wrk
+	@internal/testenv/install.sh $(SERVERS) wrk=wrk
 	$(GO) run ./bench/compare
 
 bench-quick:
-	@internal/testenv/install.sh redis-server=redis-server wrk=wrk
+	@internal/testenv/install.sh $(SERVERS) wrk=wrk
 	$(GO) run ./bench/compare --quick
 
 demo:

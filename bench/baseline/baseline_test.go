@@ -46,7 +46,7 @@ func once(t *testing.T, handler http.Handler) {
 
 func TestRedisSellsWhatThereIsOncePerUser(t *testing.T) {
 	open := func(stock int64) http.Handler {
-		b, err := NewRedis(t.Context(), testenv.Redis(t), stock)
+		b, err := NewRedis(t.Context(), testenv.Redis(t).Addr, stock)
 		if err != nil {
 			t.Fatal(err)
 		}

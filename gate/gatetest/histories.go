@@ -16,7 +16,7 @@ import (
 // sale, and expects the same decisions and counts all along.
 func histories(t *testing.T, f Factory) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := &stage{t: rt, ctx: t.Context(), f: f, gate: f.New(t), now: f.start(), last: 1000}
+		s := &stage{t: rt, ctx: t.Context(), f: f, gate: f.New(t), now: f.start(), last: 1000, epochs: map[string]int64{}}
 		defer s.gate.Close()
 		h := &history{stage: s, sales: map[string]*record{}}
 		h.create(rt, "none", 0)
@@ -55,7 +55,8 @@ func (h *history) sale(t *rapid.T) *record {
 }
 
 func (h *history) create(t *rapid.T, id string, limit int64) {
-	sale := rushgate.Sale{ID: id, PerUser: limit, Epoch: 1, Ack: rushgate.Recorded}
+	sale := rushgate.Sale{ID: id, PerUser: limit, Version: 1, Shards: max(1, h.f.Shards), Ack: rushgate.Recorded}
+	h.fence(&sale)
 	for _, item := range []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "items of "+id)] {
 		sale.Items = append(sale.Items, rushgate.Item{ID: item, Stock: rapid.Int64Range(0, 12).Draw(t, "stock")})
 	}
@@ -148,7 +149,7 @@ func (h *history) restockOne(t *rapid.T) {
 	r := h.sale(t)
 	item := rapid.SampledFrom(r.model.Sale.Items).Draw(t, "item").ID
 	add := rapid.Int64Range(-5, 5).Draw(t, "add")
-	got, err := h.gate.Restock(h.ctx, &rushgate.Restock{Sale: r.model.Sale.ID, Item: item, Add: add})
+	got, err := h.gate.Restock(h.ctx, &rushgate.Restock{Sale: r.model.Sale.ID, Item: item, Add: add, Epoch: r.model.Sale.Epoch})
 	h.ok(err)
 	want := r.model.Free[item]+add >= 0
 	if got != want {
@@ -175,9 +176,7 @@ func (h *history) changeRules(t *rapid.T) {
 	if sale.PerUser > 0 {
 		sale.PerUser = rapid.Int64Range(1, 6).Draw(t, "limit")
 	}
-	sale.Epoch++
-	rules := *sale
-	h.put(&rules)
+	h.put(sale)
 }
 
 // wait lets time pass, or go back; a gate with a clock of its own has its own idea.
@@ -199,6 +198,7 @@ func (h *history) reload(t *rapid.T) {
 			r.model.Sale.PerUser = rapid.Int64Range(1, 6).Draw(t, "limit")
 		}
 	}
+	h.fence(&r.model.Sale)
 	h.ok(h.gate.Load(h.ctx, r.snapshot()))
 	clear(r.unsettled)
 }

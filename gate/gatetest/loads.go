@@ -42,6 +42,7 @@ func failedLoadLeavesTheOldState(s *stage) {
 	sale := s.open("sale", 1, 5)
 	kept := s.grant(s.keyed("sale", "u", 1, "k"))
 	broken := errors.New("the ledger went away")
+	s.fence(sale)
 	snap := snapshot(sale, nil, rushgate.Stock{Item: "a", Total: 100, Taken: 2})
 	snap.Claims = func(yield func(rushgate.Claim, error) bool) {
 		c := rushgate.Claim{ID: 1, Sale: "sale", Item: "a", User: "x", Quantity: 1, State: rushgate.Held, Key: "x"}
@@ -56,7 +57,7 @@ func failedLoadLeavesTheOldState(s *stage) {
 	s.has(s.want(rushgate.LimitReached, s.ask("sale", "u", 1)), kept.ID)
 	s.replay(kept.ID, s.keyed("sale", "u", 1, "k"))
 	s.grant(s.keyed("sale", "x", 1, "x"))
-	snap.Sale = &rushgate.Sale{ID: "never", PerUser: 1}
+	snap.Sale = &rushgate.Sale{ID: "never", PerUser: 1, Epoch: 1, Shards: 1}
 	if s.gate.Load(s.ctx, snap) == nil {
 		s.t.Fatalf("loaded a broken snapshot")
 	}

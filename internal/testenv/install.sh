@@ -5,6 +5,13 @@
 # missing and fails.
 set -euo pipefail
 
+# Servers are also where only administrators and packages look for them: the
+# same places as in the Go files beside this one.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+for bin in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do
+	PATH=$PATH:$bin
+done
+
 missing=()
 for pair in "$@"; do
 	command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")

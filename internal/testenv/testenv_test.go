@@ -1,44 +1,44 @@
 package testenv
 
 import (
-	"bufio"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-func ask(t *testing.T, addr, question string) string {
+var (
+	postgres = SharedPostgres()
+	mariadb  = SharedMariaDB()
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgres.Around(mariadb.Around(m))) }
+
+// asked sends a command to a Redis and returns its answer.
+func asked(t *testing.T, s *RedisServer, words ...string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
+	answer, err := s.ask(words...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte(question + "\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(line)
+	return answer
 }
 
 func TestEachRedisIsPrivate(t *testing.T) {
 	a, b := Redis(t), Redis(t)
-	if got := ask(t, a, "SET unit 1"); got != "+OK" {
+	if got := asked(t, a, "SET", "unit", "1"); got != "OK" {
 		t.Fatalf("SET: %q", got)
 	}
-	if got := ask(t, b, "GET unit"); got != "$-1" {
+	if got := asked(t, b, "EXISTS", "unit"); got != "0" {
 		t.Errorf("the other server knows the key too: %q", got)
 	}
 }
 
 func TestAStoppedRedisIsGone(t *testing.T) {
-	s, err := StartRedis(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Redis(t)
 	s.Stop()
 	s.Stop()
 	if conn, err := net.Dial("tcp", s.Addr); err == nil {
@@ -52,5 +52,27 @@ func TestAMissingServerSaysWhatToInstall(t *testing.T) {
 	_, err := StartRedis(t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "redis-server is not installed") {
 		t.Errorf("error %v, want one that names the package", err)
+	}
+}
+
+func TestAProgramIsFoundWhereNoPathLeads(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	folders := t.TempDir()
+	for _, version := range []string{"1", "2", "3"} {
+		path := filepath.Join(folders, version, "bin", "served")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o700)
+		if version == "3" {
+			mode = 0o600 // no program
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := find("served", "server", filepath.Join(folders, "none", "bin"), filepath.Join(folders, "*", "bin"))
+	if want := filepath.Join(folders, "2", "bin", "served"); err != nil || got != want {
+		t.Errorf("found %q, %v; want %q", got, err, want)
 	}
 }

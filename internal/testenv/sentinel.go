@@ -1,0 +1,197 @@
+package testenv
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// SentinelGroup is a private Redis master with replicas, and three sentinels
+// that make one of the replicas the master when two of them miss the master.
+type SentinelGroup struct {
+	group
+	Name      string         // of the master, as the sentinels know it
+	Servers   []*RedisServer // the first one was master at the start
+	Sentinels []*RedisServer // without a password
+}
+
+const sentinels, quorum = 3, 2
+
+// RedisSentinel starts a master with replicas, and sentinels, which all end with
+// the test. Settings are for the master and the replicas.
+func RedisSentinel(t testing.TB, replicas int, settings ...string) *SentinelGroup {
+	t.Helper()
+	g, err := StartRedisSentinel(t.TempDir(), replicas, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+// StartRedisSentinel starts a master with replicas, and sentinels, and returns
+// when the sentinels know each other and all the replicas. The caller stops it.
+func StartRedisSentinel(dir string, replicas int, settings ...string) (*SentinelGroup, error) {
+	g := &SentinelGroup{group: group{dir: dir}, Name: "rushgate"}
+	if err := g.begin(replicas, settings); err != nil {
+		g.Stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *SentinelGroup) begin(replicas int, settings []string) error {
+	master, err := g.add(func(dir string) (*RedisServer, error) { return StartRedis(dir, settings...) })
+	if err != nil {
+		return err
+	}
+	for range replicas {
+		_, err := g.add(func(dir string) (*RedisServer, error) { return StartRedisReplica(dir, master, settings...) })
+		if err != nil {
+			return err
+		}
+	}
+	g.Servers = g.servers[:len(g.servers):len(g.servers)]
+	for range sentinels {
+		s, err := g.add(func(dir string) (*RedisServer, error) { return startSentinel(dir, g.Name, master) })
+		if err != nil {
+			return err
+		}
+		g.Sentinels = append(g.Sentinels, s)
+	}
+	for _, s := range g.Sentinels {
+		if err := until(agreement, nil, func() error { return g.informed(s) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startSentinel(dir, name string, master *RedisServer) (*RedisServer, error) {
+	path, err := find("redis-server", redisPackage)
+	if err != nil {
+		return nil, err
+	}
+	s := &RedisServer{}
+	s.within, s.answers = 20*time.Second, s.watches
+	err = onFreePort(func(port int) error {
+		s.Addr, s.port = loopback(port), port
+		file := filepath.Join(dir, "sentinel.conf") // which it writes to
+		if err := os.WriteFile(file, []byte(sentinelConfig(dir, port, name, master)), 0o600); err != nil {
+			return fmt.Errorf("configuration of the sentinel: %w", err)
+		}
+		s.program = program{path: path, dir: dir, farewell: syscall.SIGTERM, args: []string{file, "--sentinel"}}
+		return s.Start()
+	})
+	if err != nil {
+		return nil, err
+	}
+	// They introduce themselves to each other every two seconds; a sentinel that
+	// cannot be asked for more (before Redis 7) only takes longer.
+	_, _ = s.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100")
+	return s, nil
+}
+
+func sentinelConfig(dir string, port int, name string, master *RedisServer) string {
+	lines := []string{"port " + strconv.Itoa(port), "bind 127.0.0.1", `dir "` + dir + `"`, "daemonize no",
+		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", name, master.port, quorum),
+		"sentinel down-after-milliseconds " + name + " 1000",
+		"sentinel failover-timeout " + name + " 4000"}
+	if master.Password != "" {
+		lines = append(lines, "sentinel auth-pass "+name+" "+master.Password)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// watches is what serves is for a server with data.
+func (s *RedisServer) watches(pid int) error {
+	info, err := s.info()
+	if err == nil && (info["process_id"] != strconv.Itoa(pid) || info["redis_mode"] != "sentinel") {
+		err = s.notOurs()
+	}
+	return err
+}
+
+// informed is an error as long as a sentinel does not know the others and all
+// replicas: then it could not replace the master.
+func (g *SentinelGroup) informed(s *RedisServer) error {
+	for _, known := range []struct {
+		kind string
+		want int
+	}{{"SENTINELS", len(g.Sentinels) - 1}, {"REPLICAS", len(g.Servers) - 1}} {
+		text, err := s.ask("SENTINEL", known.kind, g.Name)
+		if err != nil {
+			return err
+		}
+		if well := countWell(text); well != known.want {
+			return fmt.Errorf("the sentinel at %s sees %d %s that are well, want %d", s.Addr, well, strings.ToLower(known.kind), known.want)
+		}
+	}
+	return nil
+}
+
+// countWell counts the servers with which nothing is wrong, in a list of names
+// and values on alternating lines.
+func countWell(list string) (well int) {
+	lines := strings.Split(list, "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		if lines[i] == "flags" && (lines[i+1] == "slave" || lines[i+1] == "sentinel") {
+			well++
+		}
+	}
+	return well
+}
+
+// Addrs returns the addresses of the sentinels, which is what clients are given.
+func (g *SentinelGroup) Addrs() []string {
+	var addrs []string
+	for _, s := range g.Sentinels {
+		addrs = append(addrs, s.Addr)
+	}
+	return addrs
+}
+
+// Master returns the server that all sentinels take for the master, as soon as
+// they agree and it agrees too.
+func (g *SentinelGroup) Master() (*RedisServer, error) { return g.MasterAfter(nil) }
+
+// MasterAfter returns the master that came after another one, as soon as all
+// sentinels agree on it and it agrees too.
+func (g *SentinelGroup) MasterAfter(old *RedisServer) (master *RedisServer, err error) {
+	err = until(agreement, nil, func() error {
+		addr, err := agreed(g.Sentinels, g.masterOf)
+		if err != nil {
+			return err
+		}
+		if master, err = g.at(addr); err != nil {
+			return err
+		}
+		if master == old {
+			return fmt.Errorf("%s is still the master", addr)
+		}
+		info, err := master.info()
+		if err == nil && info["role"] != "master" {
+			err = fmt.Errorf("%s is to be master, and is %s", addr, info["role"])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return master, nil
+}
+
+func (g *SentinelGroup) masterOf(s *RedisServer) (string, error) {
+	answer, err := s.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", g.Name)
+	if err != nil {
+		return "", err
+	}
+	host, port, _ := strings.Cut(answer, "\n")
+	return net.JoinHostPort(host, port), nil
+}
