@@ -1,0 +1,5 @@
+package clustertest
+
+const childMoment = "CLUSTERTEST_CHILD"
+
+func childMain(string) int { return 1 }
