@@ -41,8 +41,12 @@ type turn struct {
 	end     func() error
 }
 
-// tries is how often, while a lease lasts, a standby looks whether it is over.
-const tries = 6
+// How often, while a lease lasts, a standby looks whether it is over; but at
+// least so often, since a lease may be given back before its time.
+const (
+	tries    = 6
+	maxPause = 500 * time.Millisecond
+)
 
 // begin tries for the first time, so that what is wrong with the configuration
 // is told at the start.
@@ -75,7 +79,7 @@ func (r *rota) run(ctx context.Context) error {
 
 // await stands by until this process may sell, or ctx ends.
 func (r *rota) await(ctx context.Context) *turn {
-	pause := time.NewTicker(max(r.keeper.ttl/tries, time.Millisecond))
+	pause := time.NewTicker(min(max(r.keeper.ttl/tries, time.Millisecond), maxPause))
 	defer pause.Stop()
 	told := ""
 	for {
