@@ -16,7 +16,7 @@ import (
 	"rushgate/internal/testenv"
 )
 
-func BenchmarkGate(b *testing.B) { gatetest.Bench(b, factory(b)) }
+func BenchmarkGate(b *testing.B) { gatetest.Bench(b, factory()) }
 
 // BenchmarkDecisions measures decisions per second with several batches on
 // their way at once, as several nodes have them: nearly all granted, each to a
@@ -31,7 +31,7 @@ func BenchmarkDecisions(b *testing.B) {
 }
 
 func decisions(b *testing.B, batch int, stock int64, settle bool) {
-	g := open(b, testenv.Redis(b), redis.Options{Journal: 1 << 22})
+	g := open(b, testenv.Redis(b).URL(), redis.Options{Journal: 1 << 22})
 	defer g.Close()
 	sale := &rushgate.Sale{ID: "sale", PerUser: 1, Epoch: 1, Version: 1, Shards: 1, Ack: rushgate.Recorded}
 	snap := rushgate.Snapshot{Sale: sale, Stock: []rushgate.Stock{{Item: "a", Total: stock}},
@@ -87,7 +87,7 @@ func classic(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{testenv.Redis(b)}, DisableCache: true})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{testenv.Redis(b).Addr}, DisableCache: true})
 	if err != nil {
 		b.Fatal(err)
 	}

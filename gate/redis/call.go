@@ -41,6 +41,8 @@ type call struct {
 	asked    int64 // the epoch of the keys in the latest attempt
 	askedSeq int64 // what was known of the shard then
 	result   rueidis.RedisResult
+
+	sent, received time.Time // the latest attempt
 }
 
 // head is what every good answer begins with.
@@ -153,6 +155,9 @@ func (g *Gate) exchange(ctx context.Context, calls []*call) {
 		}
 	}
 	copying.Wait()
+	for _, c := range calls {
+		c.received = time.Now()
+	}
 }
 
 // copy sends a call and waits for replicas. WAIT speaks of the writes of its
@@ -180,7 +185,7 @@ func (g *Gate) copy(ctx context.Context, c *call) {
 
 // command writes a call down, under the epoch that is known now.
 func (g *Gate) command(c *call) rueidis.Completed {
-	c.err = nil
+	c.err, c.sent = nil, time.Now()
 	c.asked, c.askedSeq = c.view.seen(c.shard)
 	epoch := c.asked
 	if c.epoch > 0 {

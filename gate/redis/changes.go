@@ -44,8 +44,8 @@ func takenBack(claims []*rushgate.Claim) string {
 // error, so that one bad shard does not strand the units of the others. A sale
 // that Redis does not know has nothing to change.
 func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func(*view, []*rushgate.Claim) (*script, []string)) error {
-	parts := map[place][]*rushgate.Claim{}
-	var order []place
+	parts := map[spot][]*rushgate.Claim{}
+	var order []spot
 	var v *view
 	var errs []error
 	known := false
@@ -61,7 +61,7 @@ func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func(*vi
 		if !known || c.ID <= 0 {
 			continue
 		}
-		at := place{v, shardOf(c.User, v.current().shards)}
+		at := spot{v, shardOf(c.User, v.current().shards)}
 		if len(parts[at]) == 0 {
 			order = append(order, at)
 		}
@@ -69,7 +69,7 @@ func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func(*vi
 	}
 	for len(order) > 0 {
 		var calls []*call
-		var rest []place
+		var rest []spot
 		for _, at := range order {
 			n := min(len(parts[at]), maxAsks)
 			script, args := write(at.view, parts[at][:n])
@@ -82,6 +82,8 @@ func (g *Gate) each(ctx context.Context, claims []rushgate.Claim, write func(*vi
 		for _, c := range calls {
 			if err := c.outcome(); err != nil && rushgate.CodeOf(err) != rushgate.NotFound {
 				errs = append(errs, fmt.Errorf("shard %d of sale %s: %w", c.shard, c.view.id, err))
+			} else if err == nil && c.script == g.scripts.takeback {
+				g.learnFree(c, c.words())
 			}
 		}
 		order = rest
@@ -106,4 +108,13 @@ func (c *call) outcome() error {
 		return loadingNow(c.view.id)
 	}
 	return fmt.Errorf("Redis answers %q", c.status)
+}
+
+// words returns what follows the head of an answer.
+func (c *call) words() []string {
+	words := make([]string, len(c.rest))
+	for i := range c.rest {
+		words[i], _ = c.rest[i].ToString()
+	}
+	return words
 }

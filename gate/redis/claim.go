@@ -83,8 +83,8 @@ func inBounds(asks []rushgate.Ask, out []rushgate.Decision) error {
 // divide sorts asks by sale and shard, in their order, and answers at once
 // those of sales that are not there.
 func (g *Gate) divide(ctx context.Context, asks []rushgate.Ask, out []rushgate.Decision) []*part {
-	var first []*part         // of each shard
-	last := map[place]*part{} // of each shard
+	var first []*part        // of each shard
+	last := map[spot]*part{} // of each shard
 	var v *view
 	var at sight
 	code := rushgate.Granted
@@ -98,7 +98,7 @@ func (g *Gate) divide(ctx context.Context, asks []rushgate.Ask, out []rushgate.D
 		if code != rushgate.Granted {
 			continue
 		}
-		where := place{v, shardOf(a.User, at.shards)}
+		where := spot{v, shardOf(a.User, at.shards)}
 		p := last[where]
 		if p == nil {
 			p = newPart(where)
@@ -115,12 +115,12 @@ func (g *Gate) divide(ctx context.Context, asks []rushgate.Ask, out []rushgate.D
 	return first
 }
 
-type place struct {
+type spot struct {
 	view  *view
 	shard int
 }
 
-func newPart(at place) *part {
+func newPart(at spot) *part {
 	return &part{view: at.view, shard: at.shard, ids: map[rushgate.ID]bool{}}
 }
 
@@ -258,6 +258,7 @@ func (g *Gate) decisions(p *part) error {
 			full++
 		}
 	}
+	g.learnClaims(p)
 	if full > 0 {
 		g.opts.Observe(Incident{Kind: JournalFull, Sale: p.view.id, Shard: p.shard, N: full})
 	}

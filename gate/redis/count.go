@@ -74,6 +74,7 @@ func (g *Gate) Count(ctx context.Context, sale string) ([]rushgate.Count, error)
 	if err != nil {
 		return nil, err
 	}
+	g.learnPictures(v, pictures)
 	index := map[string]int{}
 	var counts []rushgate.Count
 	for _, p := range pictures {
@@ -104,16 +105,5 @@ func (g *Gate) Mark(ctx context.Context, sale string) (rushgate.Mark, error) {
 	if err != nil {
 		return rushgate.Mark{}, err
 	}
-	var m rushgate.Mark
-	for i, p := range pictures {
-		if p == nil || i > 0 && p.epoch != m.Epoch {
-			return rushgate.Mark{}, nil
-		}
-		if i == 0 {
-			m.Epoch, m.Version = p.epoch, p.version
-		}
-		m.Version = min(m.Version, p.version)
-		m.Seq += p.seq
-	}
-	return m, nil
+	return markOf(pictures), nil
 }

@@ -60,6 +60,7 @@ func (g *Gate) check(ctx context.Context, c *call) verdict {
 // from now on cannot be believed.
 func (g *Gate) forgotten(c *call, epoch int64, why string) {
 	c.status = statusForgotten
+	c.view.hints.Store(nil)
 	c.view.mu.Lock()
 	news := epoch > c.view.lost
 	c.view.lost = max(c.view.lost, epoch)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -24,6 +25,9 @@ type Gate struct {
 
 	mu    sync.RWMutex
 	sales map[string]*view
+
+	seeds seeds
+	watch watch
 }
 
 var _ rushgate.Shared = (*Gate)(nil)
@@ -86,6 +90,8 @@ func noSale(id string) error {
 
 // Close implements rushgate.Gate. What is in Redis stays.
 func (g *Gate) Close() error {
+	g.watch.stop()
+	g.watch.all.Wait()
 	g.client.Close()
 	return nil
 }
@@ -103,7 +109,12 @@ type view struct {
 	trusted []int64 // how many dials there had been when the server was last found to be the right one
 	lost    int64   // the highest epoch that was found to be forgotten
 
-	tags tags
+	tags  tags
+	hints atomic.Pointer[hints]
+
+	// What follows belongs to the goroutine that looks now and then.
+	announced rushgate.Mark // at the last look
+	nextCount time.Time     // when everybody may be counted again
 }
 
 // sight is a view at one moment.

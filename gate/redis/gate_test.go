@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 
 	"rushgate"
 	"rushgate/gate/gatetest"
@@ -11,23 +14,46 @@ import (
 	"rushgate/internal/testenv"
 )
 
-// factory makes gates on one Redis, each with a prefix of its own.
-func factory(tb testing.TB) gatetest.Factory {
-	addr := testenv.Redis(tb)
-	var n atomic.Int64
+// server is the Redis of all tests that do it no harm.
+var server = testenv.SharedRedis()
+
+// prefixes keeps the tests apart.
+var prefixes atomic.Int64
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+
+// fresh returns options with a prefix of its own.
+func fresh() redis.Options {
+	return redis.Options{Prefix: fmt.Sprintf("t%d:", prefixes.Add(1)), Poll: 100 * time.Millisecond}
+}
+
+// factory makes gates on one Redis.
+func factory() gatetest.Factory {
 	return gatetest.Factory{OwnClock: true, New: func(tb testing.TB) rushgate.Gate {
-		return open(tb, addr, redis.Options{Prefix: fmt.Sprintf("t%d:", n.Add(1))})
+		return open(tb, server.Server(tb).URL(), fresh())
 	}}
 }
 
+// nodes makes gates of several nodes on one Redis.
+func nodes(tb testing.TB, n int) []rushgate.Shared {
+	opts := fresh()
+	gates := make([]rushgate.Shared, n)
+	for i := range gates {
+		gates[i] = open(tb, server.Server(tb).URL(), opts)
+	}
+	return gates
+}
+
 // open returns a gate; the caller closes it.
-func open(tb testing.TB, addr string, opts redis.Options) *redis.Gate {
+func open(tb testing.TB, url string, opts redis.Options) *redis.Gate {
 	tb.Helper()
-	g, err := redis.Open(tb.Context(), "redis://"+addr, opts)
+	g, err := redis.Open(tb.Context(), url, opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return g
 }
 
-func TestGate(t *testing.T) { gatetest.Run(t, factory(t)) }
+func TestGate(t *testing.T) { gatetest.Run(t, factory()) }
+
+func TestShared(t *testing.T) { gatetest.RunShared(t, gatetest.SharedFactory{New: nodes}) }

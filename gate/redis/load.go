@@ -30,7 +30,6 @@ func (g *Gate) Load(ctx context.Context, snap rushgate.Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("load of sale %s: %w", snap.Sale.ID, err)
 	}
-	l.view.adopt(snap.Sale.Epoch, l.shards, snap.Sale.PerUser > 0)
 	return nil
 }
 
@@ -46,6 +45,11 @@ type load struct {
 	chunks   []chunk          // of each shard
 	slotless []rushgate.Claim // from a time when the sale had no limit
 	before   []int64          // the epoch of each shard's old picture
+	seqs     []int64          // of each shard's new one
+
+	set   *known // everybody who has something
+	whole bool   // and it had room for them
+	last  *call  // an answer that tells Redis' clock
 }
 
 // chunk is what waits to be sent to one shard.
@@ -76,7 +80,8 @@ func (g *Gate) newLoad(snap rushgate.Snapshot) (*load, error) {
 		l.units[st.Item] = 0
 	}
 	l.chunks = make([]chunk, l.shards)
-	l.before = make([]int64, l.shards)
+	l.before, l.seqs = make([]int64, l.shards), make([]int64, l.shards)
+	l.set, l.whole = newKnown(g.opts.Known), true
 	return l, nil
 }
 
@@ -86,11 +91,16 @@ func (l *load) run(ctx context.Context) error {
 	}
 	err := l.fill(ctx)
 	if err == nil {
-		err = l.everywhere(ctx, l.gate.scripts.loadSwitch, l.control, func(c *call) { l.before[c.shard], _ = c.rest[0].AsInt64() })
+		err = l.everywhere(ctx, l.gate.scripts.loadSwitch, l.control, func(c *call) {
+			l.before[c.shard], _ = c.rest[0].AsInt64()
+			l.seqs[c.shard] = c.head.seq
+			l.last = c
+		})
 	}
-	end := "loaded"
-	if err != nil {
-		end = "failed"
+	end := "failed"
+	if err == nil {
+		end = "loaded"
+		l.learn() // before anything can be claimed: then no grant is missed
 	}
 	// The sale opens again even if the caller has gone; after a failure it opens by itself.
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.gate.opts.Patience)
@@ -157,6 +167,7 @@ func (l *load) fill(ctx context.Context) error {
 
 // add takes one claim of the snapshot.
 func (l *load) add(ctx context.Context, c rushgate.Claim) error {
+	l.remember(&c)
 	if c.Key != "" {
 		to := &l.chunks[shardOf(c.User, l.shards)]
 		to.names = append(to.names, c.Key, c.ID.String())
@@ -177,6 +188,40 @@ func (l *load) add(ctx context.Context, c rushgate.Claim) error {
 		return nil
 	}
 	return l.put(ctx, c, c.Slot)
+}
+
+// remember takes a claim's user and key into the set of those who have something.
+func (l *load) remember(c *rushgate.Claim) {
+	seeds := l.gate.seeds
+	if c.State.Active() && l.snap.Sale.PerUser > 0 {
+		l.whole = l.whole && l.set.add(seeds.user(c.User))
+	}
+	if c.Key != "" {
+		l.whole = l.whole && l.set.add(seeds.key(c.Key))
+	}
+}
+
+// learn makes the new picture this node's, with hints of what was loaded.
+func (l *load) learn() {
+	l.view.adopt(l.snap.Sale.Epoch, l.shards, l.snap.Sale.PerUser > 0)
+	items := make([]string, 0, len(l.units))
+	for item := range l.units {
+		items = append(items, item)
+	}
+	h := newHints(l.snap.Sale.Epoch, l.shards, l.gate.seeds, items)
+	h.put(l.snap.Sale)
+	h.clock(l.last)
+	for _, st := range l.snap.Stock {
+		for shard, seq := range l.seqs {
+			h.items[st.Item].heard(shard, seq, slice(l.free(st), shard, l.shards))
+		}
+	}
+	if l.whole {
+		s := &census{set: l.set, from: make([]int64, l.shards), own: make([]int64, l.shards), finished: true}
+		h.sets = append(h.sets, s)
+		h.review()
+	}
+	l.view.hints.Store(h)
 }
 
 func (l *load) put(ctx context.Context, c rushgate.Claim, slot int32) error {
@@ -224,11 +269,13 @@ func (l *load) control(shard int) []string {
 	s := l.snap.Sale
 	fields := append(rulesOf(s), "version", strconv.FormatInt(s.Version, 10), "shards", strconv.Itoa(l.shards))
 	for _, st := range l.snap.Stock {
-		free := st.Total - max(st.Taken, l.units[st.Item])
-		fields = append(fields, "free:"+st.Item, strconv.FormatInt(slice(free, shard, l.shards), 10), "unsettled:"+st.Item, "0")
+		fields = append(fields, "free:"+st.Item, strconv.FormatInt(slice(l.free(st), shard, l.shards), 10), "unsettled:"+st.Item, "0")
 	}
 	return fields
 }
+
+// free returns what is free of an item.
+func (l *load) free(st rushgate.Stock) int64 { return st.Total - max(st.Taken, l.units[st.Item]) }
 
 // slice returns a shard's part of free units.
 func slice(free int64, shard, shards int) int64 {

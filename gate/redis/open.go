@@ -5,12 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
+	"hash/maphash"
 	"net"
-	"time"
 
 	"github.com/redis/rueidis"
-
-	"rushgate"
 )
 
 // Open connects to the Redis that a URL names: see ParseURL.
@@ -23,12 +21,14 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("options of the Redis gate: %w", err)
 	}
-	g := &Gate{opts: opts, names: names{opts.Prefix}, scripts: newScripts(), node: rand.Text()[:nodeLetters], sales: map[string]*view{}}
+	g := &Gate{opts: opts, names: names{opts.Prefix}, scripts: newScripts(), node: rand.Text()[:nodeLetters], sales: map[string]*view{},
+		seeds: seeds{maphash.MakeSeed(), maphash.MakeSeed()}}
 	to := address.client(&opts)
 	to.DialCtxFn = g.dial
 	if g.client, err = rueidis.NewClient(to); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, explain(err))
 	}
+	g.startWatching()
 	return g, nil
 }
 
@@ -48,6 +48,3 @@ func (g *Gate) dial(ctx context.Context, to string, dialer *net.Dialer, secure *
 	g.dials.Add(1)
 	return conn, err
 }
-
-// Peek implements rushgate.Gate.
-func (g *Gate) Peek(_ time.Time, a *rushgate.Ask) rushgate.Code { return rushgate.Granted }

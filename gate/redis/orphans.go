@@ -134,6 +134,3 @@ func idOf(ask string) (rushgate.ID, error) {
 	}
 	return rushgate.ParseID(ask)
 }
-
-// Listen implements rushgate.Shared.
-func (g *Gate) Listen(f func(sale string)) {}

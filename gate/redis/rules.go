@@ -32,6 +32,9 @@ func (g *Gate) Put(ctx context.Context, s *rushgate.Sale) error {
 			return fmt.Errorf("rules of sale %s on shard %d: %w", s.ID, c.shard, err)
 		}
 	}
+	if h := v.hintsOf(calls[0]); h != nil {
+		h.put(s)
+	}
 	return nil
 }
 
@@ -89,6 +92,7 @@ func (g *Gate) Restock(ctx context.Context, r *rushgate.Restock) (bool, error) {
 	if err := c.outcome(); err != nil {
 		return false, fmt.Errorf("restock of sale %s: %w", r.Sale, err)
 	}
-	made, err := c.rest[0].ToString()
-	return made == "1", err
+	words := c.words()
+	g.learnFree(c, []string{r.Item, words[1]})
+	return words[0] == "1", nil
 }
