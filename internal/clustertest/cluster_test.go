@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,25 +33,44 @@ type ledger struct {
 	sql func(statement string) (string, error)
 }
 
+// plan is what a cluster is made of.
+type plan struct {
+	nodes  int
+	ledger ledger
+	gate   string // URL
+
+	// What the nodes are given instead of these URLs, where a proxy is between.
+	ledgerVia, gateVia string
+
+	// mortal is the moment at which the last node, which is no real one, kills
+	// itself again and again; empty: all are real.
+	mortal string
+	flags  []string
+}
+
 // How the nodes of the tests get on with each other: a silent one is missed
 // soon, but not as soon as a busy machine is silent.
 var pace = []string{"--lease", "2s", "--adopt-after", "1s"}
 
-// gather starts a cluster that ends with the test. Of the two URLs, which may
-// lead through a proxy, the nodes are given the first ones.
-func gather(t *testing.T, nodes int, ledgerURL, gateURL string, behind ledger, gate string) *cluster {
+// gather starts a cluster that ends with the test, and returns when all nodes
+// answer.
+func gather(t *testing.T, p plan) *cluster {
 	t.Helper()
-	var names []string
-	for i := range nodes {
-		names = append(names, fmt.Sprintf("n%d", i+1))
+	names := make([]string, p.nodes)
+	for i := range names {
+		names[i] = fmt.Sprintf("n%d", i+1)
 	}
 	dir := t.TempDir()
 	f := fleet.New(names, func(name string) fleet.Begin {
-		flags := append([]string{"--data", filepath.Join(dir, name), "--node", name, "--admin-token", token,
-			"--ledger", ledgerURL, "--gate", gateURL}, pace...)
+		if p.mortal != "" && name == names[len(names)-1] {
+			return func() (*binary.Server, error) { return startMortal(p) }
+		}
+		flags := []string{"--data", filepath.Join(dir, name), "--node", name, "--admin-token", token,
+			"--ledger", cmp.Or(p.ledgerVia, p.ledger.url), "--gate", cmp.Or(p.gateVia, p.gate)}
+		flags = append(append(flags, pace...), p.flags...)
 		return func() (*binary.Server, error) { return binary.Start(program, flags...) }
 	})
-	c := &cluster{Fleet: f, t: t, ledger: behind, gate: gate}
+	c := &cluster{Fleet: f, t: t, ledger: p.ledger, gate: p.gate}
 	c.operator = c.client(client.WithRetry(client.Retry{Attempts: 60, Pause: 100 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxRetryAfter: 2 * time.Second}))
 	t.Cleanup(c.end)
 	if err := f.Start(); err != nil {

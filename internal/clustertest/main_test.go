@@ -16,13 +16,13 @@ import (
 var program string
 
 // postgres is for all tests that leave it in peace.
-var postgres = testenv.SharedPostgres()
+var postgresql = testenv.SharedPostgres()
 
 func TestMain(m *testing.M) {
 	if moment := os.Getenv(childMoment); moment != "" {
 		os.Exit(childMain(moment))
 	}
-	os.Exit(postgres.Around(built{m}).Run())
+	os.Exit(postgresql.Around(built{m}).Run())
 }
 
 // built is a run of tests with the program.

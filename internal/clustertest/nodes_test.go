@@ -13,8 +13,8 @@ func TestNodesAreKilledDuringTheSale(t *testing.T) {
 	people := int(setting(t, "RUSHGATE_CLUSTER_PEOPLE", 5000))
 	stock := 1000
 	seed := seed(t)
-	ledger, redis := onPostgres(t, postgres.Server(t)), testenv.Redis(t)
-	c := gather(t, 3, ledger.url, redis.URL(), ledger, redis.URL())
+	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
+	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL()})
 	c.awaitReady(3)
 	c.sell(int64(stock))
 	crowd := c.crowd(seed)

@@ -53,8 +53,8 @@ func TestRedisForgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const stock, people = 400, 1200
 			seed := seed(t)
-			ledger, redis := onPostgres(t, postgres.Server(t)), testenv.Redis(t, how.settings...)
-			c := gather(t, 2, ledger.url, redis.URL(), ledger, redis.URL())
+			ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t, how.settings...)
+			c := gather(t, plan{nodes: 2, ledger: ledger, gate: redis.URL()})
 			c.awaitReady(2)
 			c.sell(stock)
 			crowd := c.crowd(seed)

@@ -10,14 +10,20 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // Balancer is an http.RoundTripper that sends each request to one of the nodes
 // that are ready, in turns, whatever host the request names. It asks every node
 // for /readyz all the time. A node that cannot be connected to is passed over;
-// what was sent and got no answer is the caller's to ask again.
+// what was sent and got no answer is the caller's to ask again, unless Repeat.
 type Balancer struct {
+	// Repeat has requests that can be repeated, because they carry an
+	// Idempotency-Key or only read, sent again when their connection ended without
+	// an answer, as good balancers do. Set it before the first request.
+	Repeat bool
+
 	nodes     []*Node
 	transport *http.Transport
 	turn      atomic.Uint64
@@ -98,12 +104,12 @@ func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 		if base == "" || !n.Ready() {
 			continue
 		}
-		to, err := redirected(req, base)
+		to, err := b.redirected(req, base)
 		if err != nil {
 			return nil, err
 		}
 		resp, err := b.transport.RoundTrip(to)
-		if !refused(err) {
+		if !refused(err) && !(b.Repeat && broken(err) && repeatable(req)) {
 			return resp, err
 		}
 		n.ready.Store(false)
@@ -111,8 +117,9 @@ func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nobody(req), nil
 }
 
-// redirected is the same request to another host.
-func redirected(req *http.Request, base string) (*http.Request, error) {
+// redirected is the same request to another host. Without GetBody, http.Transport
+// does not repeat it by itself.
+func (b *Balancer) redirected(req *http.Request, base string) (*http.Request, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -121,6 +128,7 @@ func redirected(req *http.Request, base string) (*http.Request, error) {
 	to.URL.Scheme, to.URL.Host, to.Host = u.Scheme, u.Host, ""
 	if req.GetBody != nil {
 		to.Body, err = req.GetBody()
+		to.GetBody = nil
 	}
 	return to, err
 }
@@ -129,6 +137,15 @@ func redirected(req *http.Request, base string) (*http.Request, error) {
 func refused(err error) bool {
 	var e *net.OpError
 	return errors.As(err, &e) && e.Op == "dial"
+}
+
+// broken says that a connection ended without an answer.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func repeatable(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Header.Get("Idempotency-Key") != ""
 }
 
 // nobody is the answer of a balancer that has nobody to ask.
