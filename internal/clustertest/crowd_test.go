@@ -31,7 +31,7 @@ type crowd struct {
 // moment is when something happens to the cluster.
 type moment struct {
 	at int // claims that somebody was told of
-	do func()
+	do func(context.Context)
 }
 
 // person is one who wants a unit.
@@ -61,7 +61,7 @@ func (c *cluster) crowd(seed uint64) *crowd {
 
 // at has something happen beside the crowd, once so many claims were
 // acknowledged. Moments come one after the other, in their order.
-func (c *crowd) at(acknowledged int, do func()) {
+func (c *crowd) at(acknowledged int, do func(context.Context)) {
 	c.moments = append(c.moments, &moment{acknowledged, do})
 }
 
@@ -104,7 +104,7 @@ func (c *crowd) events(ctx context.Context) {
 				}
 			}
 		}
-		m.do()
+		m.do(ctx)
 	}
 }
 

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestNodesAreKilledDuringTheSale(t *testing.T) {
 	const kills = 8
 	for i := range kills {
 		victim := c.Nodes[order.IntN(len(c.Nodes))]
-		crowd.at((i+1)*stock/(kills+2), func() {
+		crowd.at((i+1)*stock/(kills+2), func(context.Context) {
 			victim.Kill()
 			c.must("start again", victim.Start())
 		})

@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -59,7 +60,7 @@ func TestRedisForgets(t *testing.T) {
 			c.sell(stock)
 			crowd := c.crowd(seed)
 			for _, at := range []int{stock / 5, stock / 2, stock * 4 / 5} {
-				crowd.at(at, func() { how.forget(c, redis) })
+				crowd.at(at, func(context.Context) { how.forget(c, redis) })
 			}
 			crowd.rush(people)
 			c.conclude(crowd.journal)
