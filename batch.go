@@ -15,9 +15,8 @@ type batch struct {
 
 	asks      []Ask
 	decisions []Decision
-	granted   int
-	began     time.Time   // before the gate was asked, by the service's clock
-	decided   time.Time   // when the gate had answered, by the wall clock
+	began     time.Time // before the gate was asked, by the service's clock
+	stats     BatchStats
 	early     map[ID]bool // claims that were acknowledged before they are recorded
 
 	write Batch
@@ -43,6 +42,8 @@ func (b *batch) reset() {
 // must come before the ledger. An errand between claims divides them: those
 // before it are decided before it.
 func (b *batch) decide() {
+	began := time.Now()
+	b.stats.Tickets = len(b.tickets)
 	b.began = b.desk.now()
 	b.at = b.began.Truncate(time.Millisecond) // as exact as a ledger keeps it
 	from := 0
@@ -56,6 +57,7 @@ func (b *batch) decide() {
 		b.run = len(b.write.Steps)
 	}
 	b.decideClaims(b.tickets[from:])
+	b.stats.Asks, b.stats.Deciding = len(b.asks), time.Since(began)
 }
 
 // decideClaims is one call of the gate for a run of claim tickets.
@@ -130,7 +132,7 @@ func (b *batch) grant(a *Ask, d *Decision) Claim {
 	} else {
 		c.State, c.EndedAt = Confirmed, at
 	}
-	b.granted++
+	b.stats.Granted++
 	if d.Early {
 		if b.early == nil {
 			b.early = map[ID]bool{}
@@ -178,7 +180,9 @@ func (b *batch) conclude(err error) {
 		var gateErr error
 		switch s := s.(type) {
 		case *Grant:
-			gateErr = b.desk.gate.Settle(ctx, s.Claims)
+			if b.desk.node == nil {
+				gateErr = b.desk.gate.Settle(ctx, s.Claims)
+			}
 		case *Move:
 			b.remember(s.Moved)
 			if !s.To.Active() && len(s.Moved) > 0 {
@@ -196,6 +200,18 @@ func (b *batch) conclude(err error) {
 	}
 	for _, s := range b.write.Steps {
 		b.desk.watch.tell(s.On())
+	}
+}
+
+// settle takes what was recorded out of a shared gate's journal. Nobody waits for
+// it: if it fails, an adopter finds the claims recorded, and does it.
+func (b *batch) settle() {
+	for _, s := range b.write.Steps {
+		if g, ok := s.(*Grant); ok && len(g.Claims) > 0 {
+			if err := b.desk.gate.Settle(context.Background(), g.Claims); err != nil {
+				b.desk.log.Warn("the journal could not be cleared; an adopter will", "sale", g.Sale, "error", err)
+			}
+		}
 	}
 }
 

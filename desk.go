@@ -149,11 +149,16 @@ func (d *desk) failure() error {
 
 func (d *desk) loop() {
 	defer close(d.done)
-	b := &batch{desk: d}
+	b, serve := &batch{desk: d}, func(b *batch) *batch { d.serve(b); return b }
+	if d.node != nil {
+		r := newRecorder(d)
+		defer r.close()
+		serve = r.serve
+	}
 	for {
 		<-d.wake
 		for d.take(b) {
-			d.serve(b)
+			b = serve(b)
 		}
 		d.mu.Lock()
 		ended := d.closed && len(d.waiting) == 0
@@ -169,13 +174,15 @@ func (d *desk) serve(b *batch) {
 	if b = d.sure(b); len(b.tickets) == 0 {
 		return
 	}
-	stats := BatchStats{Tickets: len(b.tickets)}
-	began := time.Now()
 	b.decide()
-	b.decided = time.Now()
-	b.tellEarly()
+	d.finish(b)
+}
+
+// finish is the path from the gate's decision on.
+func (d *desk) finish(b *batch) {
+	began := time.Now()
 	err := d.record(b)
-	stats.Deciding, stats.Recording = b.decided.Sub(began), time.Since(b.decided)
+	b.stats.Recording = time.Since(began)
 	var barrier *BarrierError
 	if errors.As(err, &barrier) {
 		if d.node == nil {
@@ -185,9 +192,11 @@ func (d *desk) serve(b *batch) {
 		err = d.recordRest(b, barrier)
 	}
 	b.conclude(err)
-	stats.Asks, stats.Granted = len(b.asks), b.granted
-	d.observe.Served(stats)
+	d.observe.Served(b.stats)
 	b.answer()
+	if err == nil && d.node != nil {
+		b.settle()
+	}
 }
 
 // recordRest records what remains of a batch when the parts that the ledger

@@ -10,8 +10,6 @@ import (
 // errBusy: somebody else mends the sale.
 var errBusy = errors.New("another node builds the gate's picture of the sale")
 
-func isBusy(err error) bool { return errors.Is(err, errBusy) }
-
 // busyPause is how long to wait before looking again whether somebody else has
 // mended a sale, or before trying again.
 const busyPause = 100 * time.Millisecond
@@ -52,7 +50,7 @@ func (n *node) doubtful() []string {
 func (n *node) mendAll(ctx context.Context) {
 	every(ctx, busyPause, n.doubted, func() {
 		for _, sale := range n.doubtful() {
-			if err := n.mend(ctx, sale); err != nil && !isBusy(err) && ctx.Err() == nil {
+			if err := n.mend(ctx, sale); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
 				n.log.Error("the gate could not be mended; trying again", "sale", sale, "error", err)
 			}
 		}
@@ -89,6 +87,16 @@ func (n *node) mend(ctx context.Context, sale string) error {
 		return errBusy
 	}
 	return n.load(ctx, next)
+}
+
+// mendNow is mend for those who wait for it, whoever does it.
+func (n *node) mendNow(ctx context.Context, sale string) error {
+	for {
+		err := n.mend(ctx, sale)
+		if !errors.Is(err, errBusy) || !pause(ctx, busyPause) {
+			return err
+		}
+	}
 }
 
 // trusted ends the doubt about a sale if it was about an older epoch.

@@ -66,14 +66,8 @@ func (n *node) open(ctx context.Context) error {
 		return err
 	}
 	for _, sale := range n.catalog.all() {
-		for {
-			err := n.mend(ctx, sale.ID)
-			if err == nil {
-				break
-			}
-			if !isBusy(err) || !pause(ctx, busyPause) {
-				return err
-			}
+		if err := n.mendNow(ctx, sale.ID); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -49,10 +49,8 @@ func (s *Service) relimit(ctx context.Context, before, after *Sale, kind EventKi
 	}
 	s.log.Info("sale", "event", kind, "sale", after.ID)
 	n.doubt(after.ID, before.Epoch)
-	for isBusy(n.mend(ctx, after.ID)) {
-		if !pause(ctx, busyPause) {
-			break
-		}
+	if err := n.mendNow(ctx, after.ID); err != nil {
+		return nil, unavailable(err, "the change is recorded; the gate follows as soon as it can")
 	}
 	return s.Sale(ctx, after.ID)
 }

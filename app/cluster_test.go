@@ -167,7 +167,12 @@ func (n *node) claims(t *testing.T, sale string, from, to int) []string {
 // whomever: each is there, and none twice.
 func (n *node) owns(t *testing.T, sale string, ids ...string) {
 	t.Helper()
-	c, seen := n.operator(t), map[string]bool{}
+	c, err := client.New(n.URL(), client.WithToken(token)) // which asks again, if a connection breaks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	seen := map[string]bool{}
 	for _, id := range ids {
 		if seen[id] {
 			t.Errorf("the id %s was given twice", id)

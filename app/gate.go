@@ -48,6 +48,16 @@ func openGate(ctx context.Context, c *Config, ledger string, log *slog.Logger, m
 	return gate, nil
 }
 
+// readGate opens the gate in Redis for looking. It is told no ledger, and so
+// writes none beside the sales.
+func readGate(ctx context.Context, c *Config) (rushgate.Shared, error) {
+	gate, err := redis.Open(ctx, c.Gate, redis.Options{})
+	if err != nil {
+		return nil, ofGate(err)
+	}
+	return gate, nil
+}
+
 // ofGate names the setting that an error is about.
 func ofGate(err error) error {
 	if err == nil {

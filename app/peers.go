@@ -85,6 +85,11 @@ func agree(ctx context.Context, leases rushgate.Leases, mine note, shared bool) 
 	if err != nil {
 		return ofLedger(err)
 	}
+	return mine.agree(held, shared)
+}
+
+// agree holds a node against those that have leases.
+func (mine note) agree(held []rushgate.Lease, shared bool) error {
 	for _, l := range held {
 		leads, joins := l.Name == leaseLeader, strings.HasPrefix(l.Name, leaseNode)
 		if !leads && !joins {

@@ -63,10 +63,11 @@ func (k *keeper) take(ctx context.Context, name string) (t *tenure, other rushga
 		return nil, got, err
 	}
 	t = &tenure{keeper: k, lease: got, lost: make(chan struct{}), done: make(chan struct{})}
-	t.fuse = time.AfterFunc(k.ttl-time.Since(began), t.burnt)
+	left := k.ttl - time.Since(began) // less than it lasts, if the ledger took its time
+	t.fuse = time.AfterFunc(left, t.burnt)
 	renewing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.cancel = cancel
-	go t.renew(renewing)
+	go t.renew(renewing, left/renewals)
 	return t, got, nil
 }
 
@@ -89,9 +90,9 @@ func (t *tenure) burnt() {
 
 // renew extends the lease until ctx ends or it is lost. Whoever has it only
 // needs one good answer within the time that it lasts: what fails is tried again.
-func (t *tenure) renew(ctx context.Context) {
+func (t *tenure) renew(ctx context.Context, first time.Duration) {
 	defer close(t.done)
-	timer := time.NewTimer(t.keeper.ttl / renewals)
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
 		select {

@@ -130,6 +130,28 @@ func TestATenureEndsByTheHoldersOwnClock(t *testing.T) {
 	}
 }
 
+// A lease that was long in coming is renewed before it is over.
+func TestALeaseThatCameLateIsRenewedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &oneLease{}
+		l.say(func(ctx context.Context, want rushgate.Lease) (rushgate.Lease, bool, error) {
+			<-time.After(2900 * time.Millisecond)
+			l.say(granted)
+			return granted(ctx, want)
+		})
+		k := &keeper{leases: l, ttl: 3 * time.Second, log: slog.New(slog.DiscardHandler)}
+		h, _, err := k.take(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.end()
+		pass(time.Minute)
+		if h.isLost() {
+			t.Errorf("lost: %v", h.why)
+		}
+	})
+}
+
 // Even a driver that forgets its context keeps nobody in office.
 func TestATenureEndsThoughTheDriverHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ type call struct {
 	view   *view
 	shard  int
 	script *script
-	extra  []string // KEYS[6…]
+	extra  []string // KEYS[7…]
 	args   []string // ARGV[4…]
 
 	// epoch is that of the keys: 0 means that of the picture, whichever it
@@ -210,8 +210,11 @@ func (g *Gate) judge(ctx context.Context, c *call) verdict {
 		c.err = err
 		return done
 	}
-	if c.epoch > 0 {
-		return done // a load knows what it does
+	if c.epoch > 0 { // whoever names an epoch knows what he does
+		if c.status == statusLoading && c.patient {
+			return later
+		}
+		return done
 	}
 	switch c.status {
 	case statusLoading:

@@ -24,6 +24,7 @@ type part struct {
 	ids   map[rushgate.ID]bool
 	items []string // as the call names them
 	call  *call
+	pulls int   // how often units were looked for elsewhere
 	next  *part // what the same shard is asked afterwards
 }
 
@@ -51,7 +52,10 @@ func (g *Gate) Claim(ctx context.Context, _ time.Time, asks []rushgate.Ask, out 
 				continue
 			}
 			g.decided(p)
-			if p.next != nil {
+			if short := g.again(ctx, p); short != nil {
+				short.next = p.next
+				rest = append(rest, short)
+			} else if p.next != nil {
 				rest = append(rest, p.next)
 			}
 		}

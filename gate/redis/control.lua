@@ -6,6 +6,7 @@
 --           seq                grows with every change
 --           grants             grows with every grant
 --           waiting            claims in the journal
+--           moves              grows when units leave for another shard, or come
 --           free:ITEM          units that nobody has
 --           unsettled:ITEM     units of the claims in the journal
 -- KEYS[2] loading: exists while somebody loads the sale; "EPOCH TOKEN", with an expiry
@@ -15,6 +16,9 @@
 --           TAG names the entry of the journal that the claim came with, '-' for none
 -- KEYS[4] keys of the epoch: a hash, idempotency key -> claim id
 -- KEYS[5] journal of the epoch: a hash, tag -> entry: see journal.lua
+-- KEYS[6] moves of the epoch: a hash of units between two shards
+--           out:TOKEN -> "ITEM UNITS TO_SHARD MS" until they have arrived there
+--           in:TOKEN  -> MS when they came here
 -- ARGV[1] the epoch that the names of the keys are made of
 -- ARGV[2] the channel for news of sales
 -- ARGV[3] the sale, as the news name it
@@ -29,7 +33,7 @@
 -- a script is one that a full memory refuses, except where units are given back.
 
 local call = redis.call
-local control, loading, holders, keys, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local control, loading, holders, keys, journal, moves = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
 -- unusable returns why the picture cannot be used, or nothing.
 local function unusable(epoch, shards)

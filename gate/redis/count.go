@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"rushgate"
 )
@@ -15,11 +16,24 @@ type picture struct {
 	fields  map[string]string
 	free    map[string]int64
 	pending map[string]int64 // units in the journal
+	out     []transfer       // units that left for another shard
+	in      map[string]time.Time
 }
 
 // look reads control of every shard. A nil picture is one that is not there.
 func (g *Gate) look(ctx context.Context, v *view) ([]*picture, error) {
-	calls := make([]*call, max(1, v.current().shards))
+	for {
+		shards := v.current().shards
+		pictures, err := g.lookAt(ctx, v, max(1, shards))
+		if err != nil || v.current().shards == shards || shards != 0 {
+			return pictures, err
+		}
+		// Only now it is known how many shards there are.
+	}
+}
+
+func (g *Gate) lookAt(ctx context.Context, v *view, shards int) ([]*picture, error) {
+	calls := make([]*call, shards)
 	for i := range calls {
 		calls[i] = &call{view: v, shard: i, script: g.scripts.look, patient: true}
 	}
@@ -43,34 +57,66 @@ func (g *Gate) look(ctx context.Context, v *view) ([]*picture, error) {
 
 // picture reads the answer of look.lua.
 func (c *call) picture() (*picture, error) {
-	p := &picture{head: c.head, fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{}}
-	for i := 0; i+1 < len(c.rest); i += 2 {
-		name, _ := c.rest[i].ToString()
-		value, _ := c.rest[i+1].ToString()
-		into, item := p.free, strings.TrimPrefix(name, "free:")
-		if item == name {
-			into, item = p.pending, strings.TrimPrefix(name, "unsettled:")
-		}
-		if item == name {
-			p.fields[name] = value
-			continue
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		into[item] = n
+	p := &picture{head: c.head, fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{},
+		in: map[string]time.Time{}}
+	words := c.words()
+	fields, err := strconv.Atoi(words[0])
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	for i := 1; i+1 < len(words) && err == nil; i += 2 {
+		if i > 2*fields {
+			err = p.move(c.shard, words[i], words[i+1])
+		} else {
+			err = p.field(words[i], words[i+1])
+		}
+	}
+	return p, err
 }
 
-// Count implements rushgate.Gate.
+// field reads a field of control.
+func (p *picture) field(name, value string) (err error) {
+	if item, ok := strings.CutPrefix(name, "free:"); ok {
+		p.free[item], err = strconv.ParseInt(value, 10, 64)
+	} else if item, ok := strings.CutPrefix(name, "unsettled:"); ok {
+		p.pending[item], err = strconv.ParseInt(value, 10, 64)
+	} else {
+		p.fields[name] = value
+	}
+	return err
+}
+
+// still looks until no unit has moved between two shards meanwhile, so that
+// none is seen twice or not at all. Where they move all the time, the last look
+// has to do.
+func (g *Gate) still(ctx context.Context, v *view) (pictures []*picture, err error) {
+	const looks = 8
+	before := ""
+	for range looks {
+		if pictures, err = g.look(ctx, v); err != nil || len(pictures) == 1 {
+			return pictures, err
+		}
+		now := ""
+		for _, p := range pictures {
+			if p != nil {
+				now += p.fields["epoch"] + " " + p.fields["moves"] + ","
+			}
+		}
+		if now == before {
+			return pictures, nil
+		}
+		before = now
+	}
+	return pictures, nil
+}
+
+// Count implements rushgate.Gate. Units on their way between two shards are free.
 func (g *Gate) Count(ctx context.Context, sale string) ([]rushgate.Count, error) {
 	v, err := g.known(ctx, sale)
 	if err != nil {
 		return nil, err
 	}
-	pictures, err := g.look(ctx, v)
+	pictures, err := g.still(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +138,23 @@ func (g *Gate) Count(ctx context.Context, sale string) ([]rushgate.Count, error)
 			counts[n].Unsettled += p.pending[item]
 		}
 	}
+	for _, t := range onTheirWay(pictures) {
+		counts[index[t.item]].Free += t.units
+	}
 	return counts, nil
+}
+
+// onTheirWay returns the transfers of which the units are on no shard.
+func onTheirWay(pictures []*picture) []transfer {
+	var list []transfer
+	for _, p := range pictures {
+		for _, t := range p.out {
+			if t.to < len(pictures) && pictures[t.to].in[t.token].IsZero() {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
 }
 
 // Mark implements rushgate.Shared. A picture that cannot be trusted is none.

@@ -49,7 +49,7 @@ func passing(message string) bool {
 func explain(err error) error {
 	reply, ok := rueidis.IsRedisErr(err)
 	if !ok {
-		return fmt.Errorf("Redis does not answer: %w", err)
+		return unreachable(err)
 	}
 	for _, a := range ailments() {
 		if strings.HasPrefix(reply.Error(), a.begins) {

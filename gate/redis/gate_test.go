@@ -20,7 +20,11 @@ var server = testenv.SharedRedis()
 // prefixes keeps the tests apart.
 var prefixes atomic.Int64
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+// The client of a cluster closes the connections of a node that is gone after
+// five seconds, in a goroutine that nobody can wait for.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(server.Around(m), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
 
 // fresh returns options with a prefix of its own.
 func fresh() redis.Options {

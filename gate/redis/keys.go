@@ -20,12 +20,12 @@ func (n names) shard(sale string, shard int) string {
 	return n.prefix + "{" + sale + "." + strconv.Itoa(shard) + "}:"
 }
 
-// of returns KEYS[1..5] of every script: see control.lua. The names of what
+// of returns KEYS[1..6] of every script: see control.lua. The names of what
 // belongs to one picture carry its epoch, so that a new picture can be laid
 // beside it and take its place in one step.
 func (n names) of(sale string, shard int, epoch int64) []string {
 	base, at := n.shard(sale, shard), ":"+strconv.FormatInt(epoch, 10)
-	return []string{base + "control", base + "loading", base + "holders" + at, base + "keys" + at, base + "journal" + at}
+	return []string{base + "control", base + "loading", base + "holders" + at, base + "keys" + at, base + "journal" + at, base + "moves" + at}
 }
 
 // once returns the key under which a script remembers that it made a change.

@@ -263,8 +263,7 @@ func (l *load) send(ctx context.Context, shard int) error {
 }
 
 // control returns the fields of control of a shard: the rules, and a slice of
-// what is free. The first shards get the odd units, and the first one what is
-// missing if more is taken than there is.
+// what is free. The first shards get the odd units.
 func (l *load) control(shard int) []string {
 	s := l.snap.Sale
 	fields := append(rulesOf(s), "version", strconv.FormatInt(s.Version, 10), "shards", strconv.Itoa(l.shards))
@@ -277,13 +276,12 @@ func (l *load) control(shard int) []string {
 // free returns what is free of an item.
 func (l *load) free(st rushgate.Stock) int64 { return st.Total - max(st.Taken, l.units[st.Item]) }
 
-// slice returns a shard's part of free units.
+// slice returns a shard's part of free units. Where more is taken than there is,
+// every shard has the whole debt: none of them may sell a unit that comes back
+// before it is paid, and they do not see each other.
 func slice(free int64, shard, shards int) int64 {
 	n := int64(shards)
 	if free < 0 {
-		if shard > 0 {
-			return 0
-		}
 		return free
 	}
 	part := free / n

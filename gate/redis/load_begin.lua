@@ -12,5 +12,5 @@ local other = string.match(call('GET', loading) or '', '^%d+')
 if other and tonumber(other) > tonumber(ARGV[1]) then return {'stale', other} end
 local _, at = clock()
 call('SET', loading, ARGV[1] .. ' ' .. ARGV[4], 'PX', ARGV[5])
-call('UNLINK', holders, keys, journal)
+call('UNLINK', holders, keys, journal, moves)
 return {'ok', ARGV[1], '0', '0', at}

@@ -7,7 +7,7 @@
 
 if call('GET', loading) ~= ARGV[1] .. ' ' .. ARGV[4] then return {'stale', '0'} end
 if ARGV[6] == 'failed' and call('HGET', control, 'epoch') ~= ARGV[1] then
-  call('UNLINK', holders, keys, journal)
+  call('UNLINK', holders, keys, journal, moves)
 end
 call('DEL', loading)
 tell()

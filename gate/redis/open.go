@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"net"
@@ -26,7 +27,14 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 	to := address.client(&opts)
 	to.DialCtxFn = g.dial
 	if g.client, err = rueidis.NewClient(to); err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, explain(err))
+		if err = explain(err); address.secure && errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no TLS handshake: a server that does not speak TLS is written redis://: %w", err)
+		}
+		return nil, fmt.Errorf("Redis at %s: %w", address, err)
+	}
+	if err := g.inspect(ctx); err != nil {
+		g.client.Close()
+		return nil, fmt.Errorf("Redis at %s: %w", address, err)
 	}
 	g.startWatching()
 	return g, nil

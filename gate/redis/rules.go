@@ -68,7 +68,9 @@ func flag(b bool) string {
 const onceFor = 2 * time.Minute
 
 // Restock implements rushgate.Gate. An unknown sale or item, and units out of
-// bounds, are errors.
+// bounds, are errors. Of a sale in several shards, the first one gets the units,
+// and the others fetch them when they want them; and what is to be taken is
+// fetched there first, so that it is taken in one step.
 func (g *Gate) Restock(ctx context.Context, r *rushgate.Restock) (bool, error) {
 	if r.Add < -rushgate.MaxStock || r.Add > rushgate.MaxStock {
 		return false, fmt.Errorf("restock of sale %s by %d is out of bounds", r.Sale, r.Add)
@@ -77,6 +79,39 @@ func (g *Gate) Restock(ctx context.Context, r *rushgate.Restock) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	for range mostPulls {
+		enough, err := g.restock(ctx, v, r)
+		if enough || err != nil || v.current().shards == 1 {
+			return enough, err
+		}
+		pictures, err := g.still(ctx, v)
+		if err != nil {
+			return false, err
+		}
+		var free int64
+		for _, p := range pictures {
+			if p == nil || p.epoch != pictures[0].epoch {
+				return false, forgot(r.Sale)
+			}
+			free += p.free[r.Item]
+		}
+		for _, t := range onTheirWay(pictures) {
+			if t.item == r.Item {
+				free += t.units
+			}
+		}
+		if free+r.Add < 0 {
+			return false, nil
+		}
+		if err := g.bring(ctx, v, 0, r.Item, -r.Add, pictures); err != nil {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("restock of sale %s by %d: the units are claimed and moved all the time", r.Sale, r.Add)
+}
+
+// restock changes what is free on the first shard.
+func (g *Gate) restock(ctx context.Context, v *view, r *rushgate.Restock) (bool, error) {
 	token := rand.Text()
 	c := &call{view: v, script: g.scripts.restock, patient: true, extra: []string{g.names.once(r.Sale, 0, token)},
 		args: []string{strconv.FormatInt(r.Epoch, 10), r.Item, strconv.FormatInt(r.Add, 10),

@@ -24,6 +24,12 @@ var (
 	putLua string
 	//go:embed restock.lua
 	restockLua string
+	//go:embed move_out.lua
+	moveOutLua string
+	//go:embed move_in.lua
+	moveInLua string
+	//go:embed move_done.lua
+	moveDoneLua string
 	//go:embed look.lua
 	lookLua string
 	//go:embed trust.lua
@@ -54,6 +60,7 @@ func newScript(parts ...string) *script {
 // scripts are all scripts of a gate.
 type scripts struct {
 	claim, settle, takeback, put, restock, look, trust *script
+	moveOut, moveIn, moveDone                          *script
 	loadBegin, loadChunk, loadSwitch, loadEnd          *script
 }
 
@@ -66,6 +73,9 @@ func newScripts() scripts {
 		restock:    newScript(controlLua, restockLua),
 		look:       newScript(controlLua, lookLua),
 		trust:      newScript(controlLua, trustLua),
+		moveOut:    newScript(controlLua, moveOutLua),
+		moveIn:     newScript(controlLua, moveInLua),
+		moveDone:   newScript(controlLua, moveDoneLua),
 		loadBegin:  newScript(controlLua, loadBeginLua),
 		loadChunk:  newScript(controlLua, holdingsLua, loadChunkLua),
 		loadSwitch: newScript(controlLua, loadSwitchLua),

@@ -73,22 +73,31 @@ func (s *process) ready(within time.Duration, answers func(pid int) error) error
 	}
 }
 
-// politeness is how long a server may take to end by itself.
-const politeness = 20 * time.Second
+// politeness is how long a server may take to end by itself, and reminder how
+// long until it is asked again.
+const (
+	politeness = 20 * time.Second
+	reminder   = time.Second
+)
 
 // stop ends the server: politely, and when that takes too long by force. It may
-// be called more than once.
+// be called more than once. It asks more than once, too: a Redis that is just
+// writing its first append-only file refuses to end, and then forgets that it
+// was asked.
 func (s *process) stop() {
 	if !s.running() {
 		return
 	}
-	_ = s.resume()                               // who is paused does not listen
-	_ = s.cmd.Process.Signal(s.program.farewell) // an error means that it has just ended
-	select {
-	case <-s.exited:
-	case <-time.After(politeness):
-		s.kill()
+	_ = s.resume() // who is paused does not listen
+	for range politeness / reminder {
+		_ = s.cmd.Process.Signal(s.program.farewell) // an error means that it has just ended
+		select {
+		case <-s.exited:
+			return
+		case <-time.After(reminder):
+		}
 	}
+	s.kill()
 }
 
 // kill ends the server and its children without a chance to do anything more,

@@ -92,9 +92,9 @@ func startSentinel(dir, name string, master *RedisServer) (*RedisServer, error) 
 	if err != nil {
 		return nil, err
 	}
-	// They introduce themselves to each other every two seconds; a sentinel that
-	// cannot be asked for more (before Redis 7) only takes longer.
-	_, _ = s.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100")
+	// Sentinels introduce themselves every two seconds and look at replicas every
+	// ten. One that cannot be told otherwise (before Redis 7) only takes longer.
+	_, _ = s.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "100", "INFO-PERIOD", "1000")
 	return s, nil
 }
 

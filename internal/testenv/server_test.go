@@ -1,7 +1,9 @@
 package testenv
 
 import (
+	"errors"
 	"net"
+	"syscall"
 	"testing"
 )
 
@@ -101,4 +103,30 @@ func TestAKilledServerIsGoneWithItsChildren(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestAServerIsAskedAgainToEnd(t *testing.T) {
+	sh, err := find("sh", "dash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deafOnce = `trap "trap - TERM" TERM; echo ready; while :; do :; done`
+	p, err := program{path: sh, args: []string{"-c", deafOnce}, dir: t.TempDir(), farewell: syscall.SIGTERM}.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	err = p.ready(politeness, func(int) error {
+		if p.output.String() != "ready\n" {
+			return errors.New("it may not hear yet")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	if end := p.cmd.ProcessState.Sys().(syscall.WaitStatus); end.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended by %s, want the second farewell", end.Signal())
+	}
 }

@@ -195,9 +195,11 @@ func (d *desk) release(l rushgate.Lease) {
 	}
 }
 
-// under returns the desk with its ledger as it is under a lease.
+// under returns the desk with its ledger as it is under a lease, and with numbers
+// that the desk itself does not give out.
 func (d *desk) under(l rushgate.Lease) *desk {
 	u := *d
+	u.batches, u.ids = u.batches+500_000, u.ids+500_000
 	u.Ledger = leasesOf(d).Under(l)
 	return &u
 }

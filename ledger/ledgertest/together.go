@@ -77,8 +77,8 @@ type seller struct {
 // batches, while a reader follows its events.
 func sellTogether(t *testing.T, s SharedStorage, perUser int64) {
 	const rounds = 40
-	all := nodes(t, s, 3)
-	reader := node(t, s, 9)
+	first := int(perUser) * 10
+	all, reader := nodesFrom(t, s, first, 3), node(t, s, first+9)
 	sale := all[0].sell(perUser, item("a", 400), item("b", 300))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -7,7 +7,7 @@
 //
 // A commit returns after the redo log is on the disk, if the server is set so:
 // innodb_flush_log_at_trx_commit must be 1 and, where a binary log is kept,
-// sync_binlog 1. [Ledger.Probe] tells what another value costs. A server without
+// sync_binlog 1. [Probe] tells whether they are. A server without
 // a binary log shows a commit to others a moment before it is on the disk. Who
 // recorded it hears of it only afterwards, so no acknowledgement depends on that
 // moment; but a reader of events may, if the server loses its power just then,
@@ -40,6 +40,6 @@
 // Three bounded pools: one for batches, one for long reads, and a small one for
 // the short reads and the leases that selling depends on. A connection that was
 // lost, or whose server has restarted, is replaced by itself. The server ends
-// the transaction of a client that has fallen silent after 10 seconds.
+// the transaction of a client that has fallen silent after 5 seconds.
 // The package starts no goroutine but those of database/sql and the driver.
 package mysql

@@ -110,14 +110,26 @@ func mend(err error) string {
 		return "the server takes no more connections: raise its max_connections (or the user's MAX_USER_CONNECTIONS), or run fewer nodes"
 	case erReadOnlyOption, erReadOnlyMode, erReadOnlySession:
 		return "the server is read-only: name the one that takes writes, or end its read_only"
-	case erNoDatabaseRight, erNoTableRight, erNoColumnRight, erNoRight:
+	}
+	if forbidden(err) {
 		return "the user may not do this: grant SELECT, INSERT and UPDATE on the database, and CREATE for the first start"
+	}
+	switch number(err) {
 	case erPacketTooLarge:
 		return "the server refuses long statements: set its max_allowed_packet to 16M or more"
 	case erBinlogFormat:
 		return "the server keeps its binary log by statement: set its binlog_format to ROW or MIXED"
 	}
 	return ""
+}
+
+// forbidden says that the user lacks a right.
+func forbidden(err error) bool {
+	switch number(err) {
+	case erNoDatabaseRight, erNoTableRight, erNoColumnRight, erNoRight:
+		return true
+	}
+	return false
 }
 
 // definite says that a COMMIT that failed with err has certainly not happened:
@@ -176,7 +188,7 @@ func (a *address) explain(err error) error {
 	switch n := number(err); {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNewer):
+	case errors.Is(err, ErrNewer), errors.Is(err, errOlder):
 		return fmt.Errorf("%s was %w", a.place(), err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: the host is not known: correct it in the URL (%w)", a.place(), err)
@@ -187,6 +199,9 @@ func (a *address) explain(err error) error {
 	case n == erTLSRequired:
 		return fmt.Errorf("%s: the server asks for TLS: add ?tls=true to the URL (%w)", a.place(), err)
 	case n == erWrongPassword, n == erWrongPlugin:
+		if a.config.TLS == nil { // MariaDB says no more of a user who must come over TLS
+			return fmt.Errorf("%s: the server does not let the user %s in: correct user and password in the URL, or add ?tls=true if it asks for TLS (%w)", a.place(), a.user, err)
+		}
 		return fmt.Errorf("%s: the server does not let the user %s in: correct user and password in the URL (%w)", a.place(), a.user, err)
 	case n == erHostNotAllowed, n == erHostBlocked:
 		return fmt.Errorf("%s: the server does not talk to this machine: let the user %s come from here (%w)", a.place(), a.user, err)

@@ -30,7 +30,7 @@ func (t *tx) grant(b *rushgate.Batch, g *rushgate.Grant) error {
 		if err := t.insert(b, g.Sale, run); err != nil {
 			return err
 		}
-		if err := t.tell(b, g.Sale, len(run), len(rest), rushgate.EventOf(run[0].State), idList(run), nil); err != nil {
+		if err := t.tell(b, g.Sale, len(run), len(rest), rushgate.EventOf(run[0].State), entry.ClaimIDs(run), nil); err != nil {
 			return err
 		}
 	}

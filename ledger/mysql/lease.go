@@ -54,7 +54,7 @@ func (t *tx) acquire(want rushgate.Lease, ttl time.Duration) (got rushgate.Lease
 		return got, false, err
 	}
 	if !fresh {
-		err = t.QueryRowContext(t.ctx, `SELECT ends_at - `+sqlNow+` FROM leases WHERE name = ?`, want.Name).Scan(&left)
+		err = t.QueryRowContext(t.ctx, `SELECT expires_at - `+sqlNow+` FROM leases WHERE name = ?`, want.Name).Scan(&left)
 		if err != nil {
 			return got, false, err
 		}
@@ -75,7 +75,7 @@ func (t *tx) acquire(want rushgate.Lease, ttl time.Duration) (got rushgate.Lease
 func (t *tx) take(l *rushgate.Lease, ttl time.Duration, fresh bool) error {
 	ms := (ttl + time.Millisecond - 1).Milliseconds()
 	if fresh {
-		if err := t.add(nil, `INSERT INTO leases (name, holder, note, term, ends_at) VALUES (?, ?, ?, ?, ?)`,
+		if err := t.add(nil, `INSERT INTO leases (name, holder, note, term, expires_at) VALUES (?, ?, ?, ?, ?)`,
 			l.Name, l.Holder, l.Note, l.Term, 0); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (t *tx) take(l *rushgate.Lease, ttl time.Duration, fresh bool) error {
 		return err
 	}
 	// It may have waited for the old holder's transaction: so the time is asked for now.
-	return t.add(nil, `UPDATE leases SET ends_at = `+sqlNow+` + ? WHERE name = ?`, ms, l.Name)
+	return t.add(nil, `UPDATE leases SET expires_at = `+sqlNow+` + ? WHERE name = ?`, ms, l.Name)
 }
 
 // checkLease refuses what no lease can be.
@@ -105,7 +105,7 @@ func checkLease(l *rushgate.Lease, ttl time.Duration) error {
 // afterwards.
 func (l *Ledger) Release(ctx context.Context, lease rushgate.Lease) error {
 	err := l.write(ctx, task{l.short, waitRetries, plain}, func(t *tx) error {
-		return t.add(nil, `UPDATE leases SET holder = '', ends_at = 0 WHERE name = ? AND term = ? AND holder = ?`,
+		return t.add(nil, `UPDATE leases SET holder = '', expires_at = 0 WHERE name = ? AND term = ? AND holder = ?`,
 			lease.Name, lease.Term, lease.Holder)
 	})
 	return wrap("release the lease "+lease.Name, err)
@@ -118,8 +118,8 @@ func (l *Ledger) Held(ctx context.Context, prefix string) ([]rushgate.Lease, err
 }
 
 func (l *Ledger) held(ctx context.Context, prefix string) ([]rushgate.Lease, error) {
-	rows, err := l.short.QueryContext(ctx, `SELECT name, holder, note, term, ends_at - `+sqlNow+` AS remaining FROM leases
-		WHERE LEFT(name, LENGTH(?)) = ? AND ends_at > `+sqlNow+` ORDER BY name`, prefix, prefix)
+	rows, err := l.short.QueryContext(ctx, `SELECT name, holder, note, term, expires_at - `+sqlNow+` AS remaining FROM leases
+		WHERE LEFT(name, LENGTH(?)) = ? AND expires_at > `+sqlNow+` ORDER BY name`, prefix, prefix)
 	if err != nil {
 		return nil, err
 	}

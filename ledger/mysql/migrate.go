@@ -22,13 +22,10 @@ const migrationWait = time.Minute
 // the same time take turns; one that finds nothing to do needs no right to.
 func (l *Ledger) upgrade(ctx context.Context) error {
 	err := sameVersion(ctx, l.short)
-	if err == nil || errors.Is(err, ErrNewer) {
+	if !errors.Is(err, errOlder) && !errors.Is(err, errNone) {
 		return err
 	}
-	if !errors.Is(err, errOlder) && number(err) != erNoSuchTable {
-		return err
-	}
-	db := l.pool(2, longPatience)
+	db := l.pool(2, longPatience, slowReader)
 	return errors.Join(l.inTurn(ctx, db, func() error { return migrate(ctx, db) }), db.Close())
 }
 
@@ -60,7 +57,7 @@ func (l *Ledger) inTurn(ctx context.Context, db *sql.DB, f func() error) error {
 // migrate carries out what is missing. MySQL commits at every CREATE: a crash
 // may leave any part of a migration behind, and it is begun anew the next time.
 func migrate(ctx context.Context, db *sql.DB) error {
-	if err := mendVersions(ctx, db); err != nil {
+	if err := makeVersions(ctx, db); err != nil {
 		return err
 	}
 	files, err := fs.Sub(migrations, "migrations")
@@ -75,37 +72,61 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// mendVersions puts the first row into a table of versions that a crash has
-// left without one: goose makes the two in two transactions.
-func mendVersions(ctx context.Context, db *sql.DB) error {
-	_, err := db.ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied)
-		SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM goose_db_version)`)
-	if number(err) == erNoSuchTable {
-		return nil
-	}
-	return err
-}
-
-// errOlder marks tables that a migration has yet to bring up to date.
-var errOlder = errors.New("made by an older Rushgate")
-
-// sameVersion checks, without writing, that the tables are those of this program.
-func sameVersion(ctx context.Context, db *sql.DB) error {
-	files, err := fs.ReadDir(migrations, "migrations")
+// makeVersions makes the table of versions as goose does, but so that a crash
+// between the table and its first row does no harm.
+func makeVersions(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS goose_db_version (
+		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+		version_id BIGINT          NOT NULL,
+		is_applied BOOLEAN         NOT NULL,
+		tstamp     DATETIME        NULL DEFAULT CURRENT_TIMESTAMP
+	) ENGINE = InnoDB`)
 	if err != nil {
 		return err
 	}
-	known := int64(len(files))
-	var have int64
-	if err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`).Scan(&have); err != nil {
-		return fmt.Errorf("read the version of the tables: %w", err)
-	}
+	_, err = db.ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied)
+		SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM goose_db_version)`)
+	return err
+}
+
+var (
+	// errOlder marks tables that a migration has yet to bring up to date.
+	errOlder = errors.New("made by an older Rushgate")
+
+	// errNone marks a database without tables of ours.
+	errNone = errors.New("there is no ledger in the database: name another one, or start a node once to make it")
+)
+
+// sameVersion checks, without writing, that the tables are those of this program.
+func sameVersion(ctx context.Context, r reader) error {
+	have, known, err := versions(ctx, r)
 	switch {
+	case err != nil:
+		return err
 	case have > known:
 		return fmt.Errorf("%w: the tables have version %d, this program knows %d: use the newer program, or restore a backup from before the upgrade",
 			ErrNewer, have, known)
+	case have == 0:
+		return errNone
 	case have < known:
 		return fmt.Errorf("%w (tables of version %d, this program needs %d): start a node once to bring them up to date", errOlder, have, known)
 	}
 	return nil
+}
+
+// versions returns the version of the tables, 0 if there are none, and the one
+// that this program knows.
+func versions(ctx context.Context, r reader) (have, known int64, err error) {
+	files, err := fs.ReadDir(migrations, "migrations")
+	if err != nil {
+		return 0, 0, err
+	}
+	err = r.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`).Scan(&have)
+	if number(err) == erNoSuchTable {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("read the version of the tables: %w", err)
+	}
+	return have, int64(len(files)), err
 }

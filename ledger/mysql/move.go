@@ -51,7 +51,7 @@ func (t *tx) move(b *rushgate.Batch, m *rushgate.Move) error {
 	if err := t.nextSeq(m.Sale, len(m.Moved)); err != nil {
 		return err
 	}
-	return t.tell(b, m.Sale, len(m.Moved), 0, rushgate.EventOf(m.To), idList(m.Moved), nil)
+	return t.tell(b, m.Sale, len(m.Moved), 0, rushgate.EventOf(m.To), entry.ClaimIDs(m.Moved), nil)
 }
 
 // end writes the end of claims, which are held and locked, and brings them up

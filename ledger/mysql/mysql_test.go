@@ -2,8 +2,10 @@ package mysql_test
 
 import (
 	"context"
-	"database/sql"
+	stdsql "database/sql"
+	"flag"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,9 +19,16 @@ import (
 )
 
 // server is MariaDB for all tests that leave it alone.
-var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_binlog=0", "innodb_doublewrite=0", "innodb_flush_method=nosync")
+var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_binlog=0")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+func TestMain(m *testing.M) {
+	// A story of the model is a thousand statements, and each a round trip:
+	// fewer of them are told here, unless the command line wants more.
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(server.Around(m))
+}
 
 // database is the storage of a MySQL ledger: its URL.
 type database string
@@ -34,35 +43,42 @@ func (d database) Open(t testing.TB, commit func(func() error) error) rushgate.L
 }
 
 // hand is a connection of a test's own, beside the ledger.
-func (d database) hand(t testing.TB) *sql.Conn {
+func (d database) hand(t testing.TB) *stdsql.Conn {
 	t.Helper()
 	db := d.pool(t)
 	conn, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
-func (d database) pool(t testing.TB) *sql.DB {
+func (d database) pool(t testing.TB) *stdsql.DB {
 	t.Helper()
-	c := driver.NewConfig()
-	u, err := url.Parse(string(d))
+	connector, err := driver.NewConnector(config(t, d))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
-	c.Passwd, _ = u.User.Password()
-	connector, err := driver.NewConnector(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sql.OpenDB(connector)
+	db := stdsql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-func (d database) do(t testing.TB, c *sql.Conn, statement string, args ...any) {
+// config is the driver's own way to a database.
+func config(t testing.TB, d database) *driver.Config {
+	t.Helper()
+	u, err := url.Parse(string(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := driver.NewConfig()
+	c.Net, c.Addr, c.DBName, c.User = "tcp", u.Host, u.Path[1:], u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	return c
+}
+
+func (d database) do(t testing.TB, c *stdsql.Conn, statement string, args ...any) {
 	t.Helper()
 	if _, err := c.ExecContext(context.Background(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
@@ -106,7 +122,7 @@ func fresh(t testing.TB) database { return database(server.Server(t).NewDatabase
 // one and its tables takes longer than most tests.
 func emptied(t testing.TB) func(testing.TB) database {
 	var d database
-	var hand *sql.Conn
+	var hand *stdsql.Conn
 	return func(inner testing.TB) database {
 		if hand == nil {
 			d = fresh(t)
@@ -138,3 +154,9 @@ func TestLedger(t *testing.T) { ledgertest.Run(t, factory(t)) }
 func TestShared(t *testing.T) { ledgertest.RunShared(t, shared(t)) }
 
 func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared(t)) }
+
+// name is the database's.
+func (d database) name() string {
+	_, name, _ := strings.Cut(string(d)[len("mysql://"):], "/")
+	return name
+}

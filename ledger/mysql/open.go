@@ -145,9 +145,9 @@ func connect(url string, opts Options, readOnly bool) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{at: at, opts: opts, readOnly: readOnly}
-	l.w = l.pool(opts.Writers, opts.Patience)
-	l.r = l.pool(opts.Readers, longPatience)
-	l.short = l.pool(shortConns, opts.Patience)
+	l.w = l.pool(opts.Writers, opts.Patience, silentClient)
+	l.r = l.pool(opts.Readers, longPatience, slowReader)
+	l.short = l.pool(shortConns, opts.Patience, silentClient)
 	return l, nil
 }
 
@@ -179,27 +179,18 @@ func (l *Ledger) identify(ctx context.Context) error {
 // another one in every other database.
 func (l *Ledger) ID() string { return *l.id.Load() }
 
-// rehearsal is one statement for every right that the ledger needs. None of
-// them changes anything.
-const rehearsal = `START TRANSACTION;
-	UPDATE sales SET last_seq = last_seq WHERE id = '';
-	UPDATE items SET taken = taken WHERE sale = '';
-	UPDATE claims SET state = state WHERE id = 0;
-	UPDATE leases SET term = term WHERE name = '';
-	UPDATE ledger SET settled = settled WHERE one = 0;
-	INSERT INTO sales SELECT * FROM sales WHERE id = '';
-	INSERT INTO items SELECT * FROM items WHERE sale = '';
-	INSERT INTO claims SELECT * FROM claims WHERE id = 0;
-	INSERT INTO events SELECT * FROM events WHERE sale = '';
-	INSERT INTO leases SELECT * FROM leases WHERE name = '';
-	INSERT INTO batches SELECT * FROM batches WHERE id = 0;
-	ROLLBACK`
-
 // rehearse finds out whether batches will be taken: a user without rights, and a
-// server that is read-only, are better told of now than in the sale.
+// server that is read-only, are better told of now than in the sale. None of the
+// statements changes anything.
 func (l *Ledger) rehearse(ctx context.Context) error {
-	_, err := l.short.ExecContext(ctx, rehearsal)
-	return err
+	return l.write(ctx, task{l.short, waitRetries, plain}, func(t *tx) error {
+		for _, n := range needs {
+			if err := t.add(nil, n.statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Close waits for the calls that are under way and ends the ledger.

@@ -36,11 +36,8 @@ func (l *Ledger) readAtOnce(ctx context.Context, f func(r reader) error) error {
 		return err
 	}
 	err = f(conn)
-	if _, end := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`); end != nil { // ctx may have ended the connection
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		if err == nil {
-			err = end
-		}
+	if _, end := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`); end != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // ctx may have ended the connection; what was read is whole
 	}
 	return err
 }

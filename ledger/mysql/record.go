@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"rushgate"
 	"rushgate/ledger/entry"
@@ -146,6 +147,11 @@ type task struct {
 	around func(commit func() error) error
 }
 
+// soon is how quickly a connection breaks that was broken before it was used. One
+// that breaks later has waited for a server that says nothing: that is not tried
+// again.
+const soon = time.Second / 2
+
 // write carries out one transaction, several times if other transactions are in
 // the way. An error that is not ErrUnknown means that nothing of it was kept.
 func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error {
@@ -154,6 +160,7 @@ func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error 
 	}
 	alone, waits, deadlocks, severances := false, 0, 0, 0
 	for {
+		began := time.Now()
 		err := how.attempt(ctx, alone, do)
 		switch {
 		case err == nil || errors.Is(err, rushgate.ErrUnknown):
@@ -167,7 +174,7 @@ func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error 
 		case deadlocked(err) && deadlocks < deadlockRetries:
 			deadlocks++
 			continue
-		case severed(err) && severances < severedRetries:
+		case severed(err) && severances < severedRetries && time.Since(began) < soon:
 			severances++
 			continue
 		}

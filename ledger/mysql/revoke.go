@@ -38,7 +38,7 @@ func (t *tx) revoke(b *rushgate.Batch, r *rushgate.Revoke) error {
 	if err := t.nextSeq(r.Sale, len(r.Revoked)); err != nil {
 		return err
 	}
-	return t.tell(b, r.Sale, len(r.Revoked), 0, rushgate.ClaimRevoked, idList(r.Revoked), nil)
+	return t.tell(b, r.Sale, len(r.Revoked), 0, rushgate.ClaimRevoked, entry.ClaimIDs(r.Revoked), nil)
 }
 
 // lookFor notes which claims are recorded.

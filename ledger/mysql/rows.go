@@ -84,18 +84,6 @@ func appendClaim(buf []byte, c *rushgate.Claim) []byte {
 	return append(buf, '"')
 }
 
-// idList is the JSON array of the ids of claims, of which there is one at least.
-func idList(list []rushgate.Claim) string {
-	buf := make([]byte, 1, 1+20*len(list))
-	buf[0] = '['
-	for i := range list {
-		buf = strconv.AppendInt(buf, int64(list[i].ID), 10)
-		buf = append(buf, ',')
-	}
-	buf[len(buf)-1] = ']'
-	return string(buf)
-}
-
 // appendText appends the inside of a JSON string. Only what JSON demands is
 // escaped; the rest, of whatever alphabet, stays as it is.
 func appendText(buf []byte, s string) []byte {

@@ -20,19 +20,19 @@ const (
 	// silentClient is when the server gives up a client that says nothing, and
 	// rolls back what it had begun: so long may a node that was paused in the
 	// middle of a batch hold up the others.
-	silentClient = 10 * time.Second
+	silentClient = 5 * time.Second
 
-	// slowReader is how long the server waits for a client that does not read
-	// on: whoever loads a gate from a snapshot may take a while.
+	// slowReader is the same for those who only read, and lock nothing: whoever
+	// loads a gate from a snapshot may take a while.
 	slowReader = 10 * time.Minute
 
 	// idleConn is how long a connection is kept unused: less than silentClient.
-	idleConn = 5 * time.Second
+	idleConn = 3 * time.Second
 )
 
 // pool makes a pool of at most n connections, on which the server may be silent
-// for so long.
-func (l *Ledger) pool(n int, patience time.Duration) *sql.DB {
+// for so long (patience), and we (silence).
+func (l *Ledger) pool(n int, patience, silence time.Duration) *sql.DB {
 	c := l.at.config.Clone()
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = l.opts.Patience, patience, l.opts.Patience
 	c.Collation = "utf8mb4_bin"
@@ -40,7 +40,7 @@ func (l *Ledger) pool(n int, patience time.Duration) *sql.DB {
 	c.InterpolateParams = true // one round trip for a statement
 	c.MultiStatements = true   // and for several (see tx)
 	c.Logger = quiet{l.opts.Log}
-	db := sql.OpenDB(&session{ledger: l, config: c})
+	db := sql.OpenDB(&session{ledger: l, config: c, silence: silence})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(idleConn)
@@ -55,8 +55,9 @@ func (q quiet) Print(v ...any) { q.log.Debug("the MySQL driver", "says", fmt.Spr
 // session makes connections that are all in the same state, whatever the
 // server's defaults are.
 type session struct {
-	ledger *Ledger
-	config *mysql.Config
+	ledger  *Ledger
+	config  *mysql.Config
+	silence time.Duration
 }
 
 // Driver implements driver.Connector.
@@ -91,7 +92,7 @@ func (s *session) prepare(ctx context.Context, conn driver.Conn) error {
 	set := fmt.Sprintf(`SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1,
 		innodb_lock_wait_timeout = %d, lock_wait_timeout = %d, wait_timeout = %d, net_write_timeout = %d;
 		SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
-		seconds(s.ledger.opts.LockWait), seconds(s.ledger.opts.LockWait), seconds(silentClient), seconds(slowReader))
+		seconds(s.ledger.opts.LockWait), seconds(s.ledger.opts.LockWait), seconds(s.silence), seconds(slowReader))
 	if s.ledger.readOnly {
 		set += `, READ ONLY`
 	}

@@ -43,16 +43,14 @@ const (
 		GROUP BY user_id HAVING sum(quantity) > $3 LIMIT 1`
 )
 
-// grant records new claims: claims, stock, limit, events. The claims may have
-// been inserted already.
+// grant records new claims: fence and events, stock, claims, limit. The claims may
+// have been inserted already.
 func (t *tx) grant(b *rushgate.Batch, g *rushgate.Grant, inserted bool) error {
 	if len(g.Claims) == 0 {
 		return nil
 	}
-	if !inserted {
-		if err := t.insert(b, g); err != nil {
-			return err
-		}
+	if err := entry.CheckGrant(g); err != nil {
+		return err
 	}
 	var list []entry.Units
 	var told chapter
@@ -70,8 +68,13 @@ func (t *tx) grant(b *rushgate.Batch, g *rushgate.Grant, inserted bool) error {
 		told.add(int64(len(run)), rushgate.EventOf(run[0].State), &ids, nil)
 		rest = rest[len(run):]
 	}
-	t.tell(b, g.Sale, g.Epoch, &told)
+	t.tell(b, g.Sale, &g.Epoch, &told)
 	t.take(g.Sale, list)
+	if !inserted {
+		if err := t.insert(b, g); err != nil {
+			return err
+		}
+	}
 	t.checkLimit(g)
 	return nil
 }

@@ -137,7 +137,7 @@ func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn)
 	ctx, cancel := context.WithTimeout(ctx, shortTime)
 	defer cancel()
 	for range attempts {
-		err = readFrom(ctx, l.short, func() error {
+		err = readAgain(ctx, l.short, func() error {
 			conn, err := l.short.Acquire(ctx)
 			if err != nil {
 				return err

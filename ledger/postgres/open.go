@@ -159,7 +159,7 @@ func (l *Ledger) prepare(ctx context.Context) error {
 // shortConnections are enough: each call takes a millisecond.
 const shortConnections = 3
 
-// connect opens the pools, with one connection each.
+// connect opens the pools.
 func (l *Ledger) connect(ctx context.Context) (err error) {
 	if !l.target.readOnly {
 		if l.w, err = l.pool(ctx, l.opts.Writers, writing(l.opts.LockWait)); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // read calls f with the pool of readers.
 func (l *Ledger) read(ctx context.Context, f func(context.Context, querier) error) error {
-	return readFrom(ctx, l.r, func() error { return f(ctx, l.r) })
+	return readAgain(ctx, l.r, func() error { return f(ctx, l.r) })
 }
 
 // readShortly is read for what a desk must know before it goes on: one look
@@ -23,7 +23,7 @@ func (l *Ledger) read(ctx context.Context, f func(context.Context, querier) erro
 func (l *Ledger) readShortly(ctx context.Context, f func(context.Context, querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, shortTime)
 	defer cancel()
-	return readFrom(ctx, l.short, func() error { return f(ctx, l.short) })
+	return readAgain(ctx, l.short, func() error { return f(ctx, l.short) })
 }
 
 // readAtOnce is read in a transaction: everything that f reads is of one moment.
@@ -43,6 +43,16 @@ func readFrom(ctx context.Context, pool *pgxpool.Pool, read func() error) error 
 	err := read()
 	if stale(err) {
 		pool.Reset()
+	}
+	return err
+}
+
+// readAgain is readFrom for what may be carried out twice: a connection that broke
+// while nobody used it costs nobody an answer.
+func readAgain(ctx context.Context, pool *pgxpool.Pool, read func() error) error {
+	err := readFrom(ctx, pool, read)
+	if stale(err) {
+		err = readFrom(ctx, pool, read)
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func (t *tx) step(ctx context.Context, b *rushgate.Batch, s rushgate.Step, inser
 // their rows: for each how many events come before it, how many it tells, of
 // which kind, their claims and their data.
 const sqlTell = `WITH s AS (
-		UPDATE sales SET last_seq = last_seq + $2 WHERE id = $1 AND $3 IN (0::bigint, epoch) RETURNING last_seq - $2 AS last
+		UPDATE sales SET last_seq = last_seq + $2 WHERE id = $1 AND epoch = coalesce($3, epoch) RETURNING last_seq - $2 AS last
 	)
 	INSERT INTO events (sale, seq, n, kind, at, batch, claims, data)
 	SELECT $1, s.last + 1 + e.skip, e.n, e.kind, $4, $5, e.claims, e.data
@@ -135,8 +135,8 @@ func (c *chapter) add(n int64, kind rushgate.EventKind, claims, data *string) {
 	c.n += n
 }
 
-// tell writes events of a sale, if it has the epoch; 0 is any.
-func (t *tx) tell(b *rushgate.Batch, sale string, epoch int64, c *chapter) {
+// tell writes events of a sale, if it has the epoch; nil is any.
+func (t *tx) tell(b *rushgate.Batch, sale string, epoch *int64, c *chapter) {
 	t.exec(func(rows int64, err error) error {
 		if err == nil && rows == 0 {
 			return t.otherEpoch(sale, epoch)
@@ -146,10 +146,10 @@ func (t *tx) tell(b *rushgate.Batch, sale string, epoch int64, c *chapter) {
 }
 
 // otherEpoch says why a sale did not take a step of an epoch.
-func (t *tx) otherEpoch(sale string, epoch int64) error {
+func (t *tx) otherEpoch(sale string, epoch *int64) error {
 	s := t.sales[sale]
-	if s == nil {
+	if s == nil || epoch == nil {
 		return entry.NoSale(sale)
 	}
-	return entry.OtherEpoch(sale, epoch, s.epoch)
+	return entry.OtherEpoch(sale, *epoch, s.epoch)
 }

@@ -49,6 +49,6 @@ func (t *tx) revoke(ctx context.Context, b *rushgate.Batch, r *rushgate.Revoke) 
 	var told chapter
 	revoked := entry.ClaimIDs(r.Revoked)
 	told.add(int64(len(r.Revoked)), rushgate.ClaimRevoked, &revoked, nil)
-	t.tell(b, r.Sale, 0, &told)
+	t.tell(b, r.Sale, nil, &told)
 	return nil
 }

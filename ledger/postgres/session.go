@@ -90,22 +90,15 @@ func (s settings) into(c *pgx.ConnConfig) {
 	}
 }
 
-// pool opens a pool of at most n connections, and one of them at once.
+// pool opens a pool of at most n connections, the first of which is made when it
+// is needed.
 func (l *Ledger) pool(ctx context.Context, n int, s settings) (*pgxpool.Pool, error) {
 	c := l.target.config.Copy()
 	s.into(c.ConnConfig)
 	c.MaxConns, c.MinConns, c.MinIdleConns = int32(n), 0, 0
 	c.PingTimeout = pingTime
 	c.AfterConnect = l.greet
-	pool, err := pgxpool.NewWithConfig(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return pool, nil
+	return pgxpool.NewWithConfig(ctx, c)
 }
 
 // greet makes a new session's commits durable, whatever the configuration of

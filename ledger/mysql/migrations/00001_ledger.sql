@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS leases (
     holder  VARBINARY(100) NOT NULL,               -- '': given back
     note    VARBINARY(500) NOT NULL,
     term    BIGINT         NOT NULL,
-    ends_at BIGINT         NOT NULL,               -- by this database's clock
+    expires_at BIGINT         NOT NULL,               -- by this database's clock
     UNIQUE KEY leases_term (name, term, holder)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
