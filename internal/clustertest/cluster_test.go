@@ -1,7 +1,6 @@
 package clustertest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,13 +38,16 @@ type plan struct {
 	ledger ledger
 	gate   string // URL
 
-	// What the nodes are given instead of these URLs, where a proxy is between.
-	ledgerVia, gateVia string
+	// via says what a node is given instead of these URLs, where a proxy is
+	// between; nil: nothing.
+	via func(node string) (ledger, gate string)
 
 	// mortal is the moment at which the last node, which is no real one, kills
 	// itself again and again; empty: all are real.
 	mortal string
-	flags  []string
+
+	// repeat has the balancer repeat what can be repeated.
+	repeat bool
 }
 
 // How the nodes of the tests get on with each other: a silent one is missed
@@ -65,12 +67,17 @@ func gather(t *testing.T, p plan) *cluster {
 		if p.mortal != "" && name == names[len(names)-1] {
 			return func() (*binary.Server, error) { return startMortal(p) }
 		}
+		ledgerURL, gateURL := p.ledger.url, p.gate
+		if p.via != nil {
+			ledgerURL, gateURL = p.via(name)
+		}
 		flags := []string{"--data", filepath.Join(dir, name), "--node", name, "--admin-token", token,
-			"--ledger", cmp.Or(p.ledgerVia, p.ledger.url), "--gate", cmp.Or(p.gateVia, p.gate)}
-		flags = append(append(flags, pace...), p.flags...)
+			"--ledger", ledgerURL, "--gate", gateURL}
+		flags = append(flags, pace...)
 		return func() (*binary.Server, error) { return binary.Start(program, flags...) }
 	})
 	c := &cluster{Fleet: f, t: t, ledger: p.ledger, gate: p.gate}
+	c.Balancer.Repeat = p.repeat
 	c.operator = c.client(client.WithRetry(client.Retry{Attempts: 60, Pause: 100 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxRetryAfter: 2 * time.Second}))
 	t.Cleanup(c.end)
 	if err := f.Start(); err != nil {
@@ -125,6 +132,17 @@ func (c *cluster) connect(url string, options ...client.Option) *client.Client {
 	}
 	return made
 }
+
+// sellers is how many nodes are ready in good times.
+func (c *cluster) sellers() int {
+	if c.gate == gateMemory {
+		return 1
+	}
+	return len(c.Nodes)
+}
+
+// gateMemory is the gate of one leader and its standbys.
+const gateMemory = "memory"
 
 // awaitReady waits until so many nodes may be sent traffic.
 func (c *cluster) awaitReady(nodes int) {

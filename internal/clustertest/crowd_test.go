@@ -20,7 +20,9 @@ type crowd struct {
 	cluster *cluster
 	client  *client.Client
 	seed    uint64
-	plain   bool // they want a claim, and do nothing with it
+	plain   bool          // they want a claim, and do nothing with it
+	frozen  bool          // that the sale is frozen is no last word
+	calm    time.Duration // which everybody takes before they ask
 
 	moments []*moment
 	pending atomic.Int64
@@ -117,12 +119,27 @@ func (c *crowd) serve(ctx context.Context) {
 		case <-c.done:
 			return
 		case p := <-c.asks:
+			if c.calm > 0 && !rest(ctx, c.calm) {
+				return
+			}
 			if !c.step(ctx, p) {
 				time.AfterFunc(rand.N(askPause), func() { c.asks <- p })
 			} else if c.pending.Add(-1) == 0 {
 				close(c.done)
 			}
 		}
+	}
+}
+
+// rest lets a moment pass, or returns false when ctx ends first.
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -150,6 +167,8 @@ func (c *crowd) later(err error) bool {
 	switch code {
 	case client.Unreachable:
 		return true
+	case client.Frozen:
+		return c.frozen
 	case client.Unavailable, client.Overloaded:
 		if e := err.(*client.Error); e.RetryAfter <= 0 || e.Status != 503 {
 			c.t.Errorf("told to come back, and not when: %d %v", e.Status, err)

@@ -11,7 +11,10 @@ import (
 // journal is what buyers know: what they were told, and what they asked and
 // got no answer to. It lives outside the cluster and survives everything.
 type journal struct {
-	t *testing.T
+	t     *testing.T
+	early bool // people are told before their claims are recorded: these may be revoked
+
+	revoked int // claims that were, as the final check found
 
 	mu      sync.Mutex
 	claims  map[string]*known   // by id
@@ -101,4 +104,20 @@ func (k *known) agree(user, item, state string) string {
 		return fmt.Sprintf("was told to be %s (asked for: %q), and is %s", k.State, k.asked, state)
 	}
 	return ""
+}
+
+// said is how often something was.
+func (j *journal) said(code client.Code) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.answers[code]
+}
+
+// each looks at every claim that somebody was told of.
+func (j *journal) each(look func(*known)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, k := range j.claims {
+		look(k)
+	}
 }
