@@ -76,3 +76,42 @@ func TestAProgramIsFoundWhereNoPathLeads(t *testing.T) {
 		t.Errorf("found %q, %v; want %q", got, err, want)
 	}
 }
+
+func TestARedisKeepsWhatItIsToldTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings []string
+		kept     string
+	}{
+		"nothing by itself":            {nil, "0"},
+		"all with an append-only file": {[]string{"appendonly yes", "appendfsync always", "requirepass secret"}, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Redis(t, c.settings...)
+			asked(t, s, "SET", "unit", "1")
+			s.Kill()
+			if err := s.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if got := asked(t, s, "EXISTS", "unit"); got != c.kept {
+				t.Errorf("%s keys after a kill, want %s", got, c.kept)
+			}
+		})
+	}
+}
+
+func TestARedisTakesItsSettings(t *testing.T) {
+	s := Redis(t, "requirepass first", "requirepass secret", "maxmemory 1gb", "maxmemory-policy noeviction")
+	if got := asked(t, s, "CONFIG", "GET", "maxmemory*"); !strings.Contains(got, "1073741824") || !strings.Contains(got, "noeviction") {
+		t.Errorf("memory: %q", got)
+	}
+	if want := "redis://:secret@" + s.Addr; s.URL() != want {
+		t.Errorf("URL %q, want %q", s.URL(), want)
+	}
+	if _, err := ask(s.Addr, "first", "PING"); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	_, err := StartRedis(t.TempDir(), "no-such-setting 1")
+	if err == nil || !strings.Contains(err.Error(), "no-such-setting") {
+		t.Errorf("a wrong setting: %v, want what the server says", err)
+	}
+}
