@@ -25,7 +25,6 @@ require (
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
-	github.com/jackc/pgx/v5 v5.12.0
 	github.com/redis/rueidis v1.0.79
 )
 

@@ -50,7 +50,9 @@ func Check(ctx context.Context, cfg Config) []Probe {
 type checkup struct {
 	cfg    Config
 	probes []Probe
-	last   time.Time // when the last claim was made, as the ledger says
+
+	ledgerID string    // of a ledger on a server, once it is known
+	last     time.Time // when the last claim was made, as the ledger says
 }
 
 func (c *checkup) fine(name, detail string, args ...any) {

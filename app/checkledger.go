@@ -124,6 +124,7 @@ func (c *checkup) postgres(ctx context.Context) bool {
 	default:
 		c.fine("ledger synchronous_commit", "%s, with %s", f.SynchronousCommit, f.Standbys)
 	}
+	c.ledgerID = f.ID
 	c.connections(f.Connections, f.MaxConnections)
 	c.encrypted(f.Encrypted)
 	c.skew("ledger clock", "the database", f.Skew, f.Within)
@@ -170,6 +171,7 @@ func (c *checkup) mysql(ctx context.Context) bool {
 	if f.MaxPacket < mysqlPacket {
 		c.warn("ledger max_allowed_packet", "max_allowed_packet is %d: the largest batches need %d, and are refused", f.MaxPacket, mysqlPacket)
 	}
+	c.ledgerID = f.ID
 	c.connections(f.Connections, f.MaxConnections)
 	c.encrypted(f.Encrypted)
 	c.skew("ledger clock", "the database", f.Skew, f.Within)

@@ -95,7 +95,10 @@ func TestAStandbyDoesNotJoinAMixture(t *testing.T) {
 	if err := one.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the standby says why", func() bool { ok, said := two.ready(t); return !ok && strings.Contains(said, "three sells from the same ledger") })
+	until(t, "the standby says why", func() bool {
+		ok, said := two.ready(t)
+		return !ok && strings.Contains(said, "three sells from the same ledger")
+	})
 	if err := l.Release(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}

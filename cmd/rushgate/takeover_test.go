@@ -53,19 +53,12 @@ func readiness(t *testing.T, s *binary.Server) (ready bool, said string) {
 // await waits until a node says what it should.
 func await(t *testing.T, s *binary.Server, what string, holds func(ready bool, said string) bool) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(time.Minute); ; {
-		ready, said := readiness(t, s)
-		if holds(ready, said) {
-			return
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", s.URL, s.Log())
 		}
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("%s: not within a minute; it says %s, and its log:\n%s", what, said, s.Log())
-		}
-	}
+	})
+	until(t, what, func() bool { return holds(readiness(t, s)) })
 }
 
 func sells(ready bool, _ string) bool { return ready }
@@ -168,5 +161,49 @@ func TestALeaderThatWakesUpRecordsNothing(t *testing.T) {
 				t.Errorf("it does not say so: %s", one.Log())
 			}
 		})
+	}
+}
+
+// A member that is killed in a burst takes nothing with it: what it granted is
+// recorded by others, its number is free again, and the rest sell on.
+func TestMembersSellOnWhenOneIsKilled(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			ledger, gate := database(t), redis.Server(t).URL()+"?prefix="+name+":"
+			flags := []string{"--gate", gate, "--adopt-after", "1s"}
+			one, two := node(t, "one", ledger, flags...), node(t, "two", ledger, flags...)
+			succeeds(t, "sale", "create", "--id", "phones", "--stock", "1000000", "--per-user", "0", "--server", one.URL, "--admin-token", clusterToken)
+			others := make(chan []string)
+			enough := make(chan struct{})
+			go func() { others <- burst(t, two, 1000, func() { close(enough); _ = two.Signal(syscall.SIGTERM) }) }()
+			ids := burst(t, one, 300, one.Kill)
+			<-enough
+			ids = append(ids, <-others...)
+			if status := two.Wait(); status != 0 {
+				t.Errorf("the second node ended with %d: %s", status, two.Log())
+			}
+			three := node(t, "three", ledger, flags...)
+			ids = append(ids, people(t, operator(t, three), "later-", 10)...)
+			until(t, "what the dead node granted is recorded", func() bool {
+				stock, _, err := operator(t, three).Stock(t.Context(), "phones")
+				return err == nil && stock[0].Unsettled == 0
+			})
+			allThere(t, three, ledger, ids...)
+			succeeds(t, "audit", "phones", "--ledger", ledger, "--gate", gate)
+		})
+	}
+}
+
+// until waits for something that others bring about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); !holds(); {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("%s: not within a minute", what)
+		}
 	}
 }

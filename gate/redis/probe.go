@@ -148,6 +148,21 @@ func (g *Gate) claimPrefix(ctx context.Context) error {
 	return nil
 }
 
+// Owner returns the name of the ledger whose sales are in Redis, as the first
+// gate that was opened for it has written it; empty if nobody has.
+func (g *Gate) Owner(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.opts.Patience)
+	defer cancel()
+	owner, err := g.client.Do(ctx, g.client.B().Get().Key(g.names.ledger()).Build()).ToString()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return "", nil
+	case err != nil:
+		return "", explain(err)
+	}
+	return owner, nil
+}
+
 // unreachable puts the mend before an error of a connection.
 func unreachable(err error) error {
 	var plain tls.RecordHeaderError
