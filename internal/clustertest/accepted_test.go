@@ -17,6 +17,7 @@ import (
 // event; everything else is there. (Only what a node and Redis take with them,
 // dying together, leaves no trace.)
 func TestWhatWasAcceptedIsRecordedOrRevoked(t *testing.T) {
+	t.Parallel()
 	const stock, people = 800, 1600
 	seed := seed(t)
 	server := postgresql.Server(t)

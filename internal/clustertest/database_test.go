@@ -17,6 +17,7 @@ type database interface {
 // The ledger's server is killed in the middle of the rush, and later restarted
 // in good order. What was acknowledged was on its disk.
 func TestTheDatabaseIsRestarted(t *testing.T) {
+	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T) (database, ledger){
 		"PostgreSQL": func(t *testing.T) (database, ledger) {
 			s := testenv.PostgreSQL(t)
@@ -28,6 +29,7 @@ func TestTheDatabaseIsRestarted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const stock, people = 500, 1500
 			seed := seed(t)
 			server, ledger := begin(t)

@@ -17,6 +17,7 @@ func sentinelURL(g *testenv.SentinelGroup) string {
 // The master dies, and the replica that takes its place was cut off long before:
 // it gives away again what was given away meanwhile, if it is believed.
 func TestSentinelFailsOverToAStaleReplica(t *testing.T) {
+	t.Parallel()
 	const stock, people = 500, 1500
 	seed := seed(t)
 	ledger, group := onPostgres(t, postgresql.Server(t)), testenv.RedisSentinel(t, 1)
@@ -47,6 +48,7 @@ func TestSentinelFailsOverToAStaleReplica(t *testing.T) {
 // One master of a Redis Cluster dies with a part of the sale, and its replica
 // takes over.
 func TestAMasterOfARedisClusterIsKilled(t *testing.T) {
+	t.Parallel()
 	const stock, people = 500, 1500
 	seed := seed(t)
 	ledger, group := onPostgres(t, postgresql.Server(t)), testenv.RedisCluster(t, 3, 3)

@@ -13,6 +13,7 @@ import (
 // of them. When that has answered, nothing is granted any more, anywhere, until
 // another operator lets it go on through another node.
 func TestAFreezeHoldsAtAllNodes(t *testing.T) {
+	t.Parallel()
 	const stock, people, refusals = 600, 1500, 300
 	seed := seed(t)
 	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)

@@ -13,8 +13,10 @@ import (
 // node dies exactly there, and never comes back. Another one records what it
 // granted; who asks again with the same key is told; nothing is stranded.
 func TestANodeDiesBetweenGateAndLedger(t *testing.T) {
+	t.Parallel()
 	for _, moment := range []string{beforeRecord, afterRecord} {
 		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
 			ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
 			c := gather(t, plan{nodes: 2, ledger: ledger, gate: redis.URL(), mortal: moment})
 			c.awaitReady(2)
@@ -63,8 +65,10 @@ func TestANodeDiesBetweenGateAndLedger(t *testing.T) {
 // The same in the middle of a rush: the batches of the node that dies are as
 // large as they get, and it comes back under the same number.
 func TestANodeDiesBetweenGateAndLedgerInTheRush(t *testing.T) {
+	t.Parallel()
 	for _, moment := range []string{beforeRecord, afterRecord} {
 		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
 			const stock, people = 400, 1000
 			seed := seed(t)
 			ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)

@@ -17,8 +17,10 @@ const storm = 3500 * time.Millisecond
 // delays bytes, holds them back and delivers them when nobody waits any more,
 // and loses them without telling: now at one node, now at the other.
 func TestTheNetworkFails(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"Redis", "PostgreSQL"} {
 		t.Run(where, func(t *testing.T) {
+			t.Parallel()
 			const stock, people = 1200, 2500
 			seed := seed(t)
 			server := postgresql.Server(t)

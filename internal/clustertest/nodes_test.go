@@ -13,6 +13,7 @@ import (
 // Three nodes sell together, and one after the other is killed and started
 // again in the middle of the rush. RUSHGATE_CLUSTER_PEOPLE says how many come.
 func TestNodesAreKilledDuringTheSale(t *testing.T) {
+	t.Parallel()
 	people := int(setting(t, "RUSHGATE_CLUSTER_PEOPLE", 5000))
 	stock := 1000
 	seed := seed(t)
@@ -37,6 +38,7 @@ func TestNodesAreKilledDuringTheSale(t *testing.T) {
 // One node after the other is stopped in good order and started again, as for
 // an upgrade. Through a good balancer nobody hears anything worse than "not now".
 func TestNodesAreRestartedOneByOne(t *testing.T) {
+	t.Parallel()
 	const stock, people = 2000, 2500
 	seed := seed(t)
 	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)

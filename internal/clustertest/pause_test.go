@@ -13,6 +13,7 @@ import (
 // A node among others stands still for longer than its lease lasts and its
 // claims wait, and then goes on as if nothing had happened.
 func TestANodeIsPausedAndWakesUp(t *testing.T) {
+	t.Parallel()
 	const stock, people = 600, 1500
 	seed := seed(t)
 	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
@@ -48,6 +49,7 @@ func (c *cluster) missed(n *fleet.Node) {
 // The leader stands still until another one leads, and wakes up with claims in
 // its hands that it believes it may record.
 func TestALeaderIsPausedAndWakesUp(t *testing.T) {
+	t.Parallel()
 	const stock, people = 600, 1500
 	seed := seed(t)
 	ledger := onPostgres(t, postgresql.Server(t))

@@ -32,6 +32,7 @@ func say(s *testenv.RedisServer, command string) (string, error) {
 // Redis loses what it knew in the middle of the rush, in every way that there
 // is. What was acknowledged stays, the sale goes on, and ends exactly.
 func TestRedisForgets(t *testing.T) {
+	t.Parallel()
 	restart := func(c *cluster, s *testenv.RedisServer) {
 		s.Kill()
 		c.must("start Redis again", s.Start())
@@ -52,6 +53,7 @@ func TestRedisForgets(t *testing.T) {
 		"script_flush": {nil, flush("SCRIPT FLUSH")},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const stock, people = 400, 1200
 			seed := seed(t)
 			ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t, how.settings...)
