@@ -50,6 +50,7 @@ test-cluster: servers
 bench:
 	@internal/testenv/install.sh $(SERVERS) wrk=wrk
 	$(GO) run ./bench/compare
+	$(GO) run ./bench/takeover
 
 bench-quick:
 	@internal/testenv/install.sh $(SERVERS) wrk=wrk
