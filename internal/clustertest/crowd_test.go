@@ -89,6 +89,9 @@ func (c *crowd) rush(people int) {
 		t.Fatalf("%d people have no answer after %s; %s", c.pending.Load(), rushBound, c.journal)
 	}
 	t.Log(c.journal)
+	if t.Failed() {
+		t.FailNow() // what comes after would only confuse
+	}
 }
 
 // events brings about the moments.
