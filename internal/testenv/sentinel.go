@@ -68,14 +68,11 @@ func (g *SentinelGroup) begin(replicas int, settings []string) error {
 	return until(agreement, nil, g.Complete)
 }
 
-// Complete is an error unless every sentinel that runs knows the other sentinels
-// and all replicas, and finds nothing wrong with them: only then can they
-// replace the master.
+// Complete is an error unless every sentinel sees the others and all replicas
+// well: only then would the group survive the loss of its master, and not if it
+// has only just replaced one.
 func (g *SentinelGroup) Complete() error {
 	for _, s := range g.Sentinels {
-		if !s.awake() {
-			continue
-		}
 		if err := g.informed(s); err != nil {
 			return err
 		}

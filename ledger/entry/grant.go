@@ -42,3 +42,14 @@ func Alike(claims []rushgate.Claim) []rushgate.Claim {
 	}
 	return claims
 }
+
+// SameState returns the longest run at the start of claims that arrive in the same
+// state: one row can tell all their events.
+func SameState(claims []rushgate.Claim) []rushgate.Claim {
+	for i := range claims {
+		if claims[i].State != claims[0].State {
+			return claims[:i]
+		}
+	}
+	return claims
+}

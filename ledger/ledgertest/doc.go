@@ -7,4 +7,9 @@
 // contract each (grants.go, moves.go, puts.go, reads.go, unknown.go); what other
 // systems got wrong (pitfalls.go); and random histories against a plain model
 // in memory (model.go, history.go).
+//
+// Ledgers over a server are held against two more suites, by a [SharedFactory]:
+// [RunShared] has several nodes at the same time (together.go, races.go,
+// locks.go), [RunLeases] the leases by which they agree (leases.go,
+// leasemodel.go).
 package ledgertest

@@ -1,0 +1,151 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"rushgate"
+	"rushgate/internal/testenv"
+	"rushgate/ledger/ledgertest"
+	"rushgate/ledger/postgres"
+)
+
+var server = testenv.SharedPostgres("max_connections=200")
+
+func TestMain(m *testing.M) {
+	// A story of the model is a thousand statements, and each a round trip:
+	// fewer of them are told here, unless the command line wants more.
+	if err := flag.Set("rapid.checks", "12"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(server.Around(m))
+}
+
+// schema is the storage of a ledger: a schema of its own in the shared server's
+// database, which is as good as a database, and made in a tenth of the time.
+type schema struct {
+	name  string
+	url   string
+	admin *pgx.Conn
+}
+
+func newSchema(t testing.TB) schema {
+	t.Helper()
+	url := server.Server(t).URL("postgres")
+	admin, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "s" + strings.ToLower(rand.Text())
+	s := schema{name: name, url: url + "&search_path=" + name + "&application_name=" + name, admin: admin}
+	s.sql(t, "CREATE SCHEMA "+name)
+	s.sql(t, "SET search_path TO "+name)
+	s.sql(t, "SET client_min_messages TO warning")
+	t.Cleanup(func() {
+		s.sql(t, "DROP SCHEMA "+name+" CASCADE")
+		if err := admin.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s schema) sql(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := s.admin.Exec(context.Background(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (s schema) Open(t testing.TB, commit func(func() error) error) rushgate.Ledger {
+	t.Helper()
+	l, err := postgres.Open(context.Background(), s.url, postgres.Options{Commit: commit, LockWait: time.Second})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return l
+}
+
+// hand is a connection of a test's own, beside the ledger.
+func (s schema) hand(t testing.TB) schema {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	s.admin = conn
+	return s
+}
+
+// begin begins a transaction on a connection of its own. A panic of the test
+// aside, end ends both.
+func (s schema) begin(t testing.TB, sql string, args ...any) (end func(commit bool)) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.Begin(context.Background())
+	if err == nil {
+		_, err = tx.Exec(context.Background(), sql, args...)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return func(commit bool) {
+		t.Helper()
+		finish := tx.Rollback
+		if commit {
+			finish = tx.Commit
+		}
+		if err := finish(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s schema) Hold(t testing.TB, sale string) (release func()) {
+	t.Helper()
+	end := s.begin(t, `UPDATE sales SET last_seq = last_seq + 1 WHERE id = $1`, sale)
+	return func() { end(false) }
+}
+
+func (s schema) Doubt(t testing.TB, batch int64) (end func(commit bool)) {
+	t.Helper()
+	return s.begin(t, `INSERT INTO batches (id, at) VALUES ($1, 0)`, batch)
+}
+
+func (s schema) Waiting(t testing.TB) (waiting bool) {
+	t.Helper()
+	// The activity of others is read anew with each statement outside of a transaction.
+	const sql = `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1)`
+	if err := s.admin.QueryRow(context.Background(), sql, s.name).Scan(&waiting); err != nil {
+		t.Fatal(err)
+	}
+	return waiting
+}
+
+func factory() ledgertest.Factory {
+	return ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return newSchema(t) }}
+}
+
+func shared() ledgertest.SharedFactory {
+	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return newSchema(t) }}
+}
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, factory()) }
+
+func TestShared(t *testing.T) { ledgertest.RunShared(t, shared()) }
+
+func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared()) }
