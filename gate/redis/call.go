@@ -247,13 +247,13 @@ func (g *Gate) judge(ctx context.Context, c *call) verdict {
 func (c *call) read() error {
 	list, err := c.result.ToArray()
 	if err != nil || len(list) == 0 {
-		return errors.Join(errors.New("Redis answers a script with something else than a list"), err)
+		return errors.Join(errors.New("a script is answered with something else than a list"), err)
 	}
 	c.head, c.rest = head{}, nil
 	if c.status, err = list[0].ToString(); err != nil {
 		return err
 	}
-	numbers := list[1:]
+	var numbers []rueidis.RedisMessage
 	switch c.status {
 	case statusEpoch, statusStale:
 		numbers, c.rest = list[1:2], list[2:]

@@ -107,7 +107,7 @@ func (c *call) outcome() error {
 	case c.status == statusLoading:
 		return loadingNow(c.view.id)
 	}
-	return fmt.Errorf("Redis answers %q", c.status)
+	return fmt.Errorf("a script answers %q", c.status)
 }
 
 // words returns what follows the head of an answer.

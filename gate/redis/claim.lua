@@ -10,9 +10,11 @@
 --   quantity_of line -> its quantity
 --   users       the users, each once
 --   names       the idempotency keys, each once
---   asks        for each ask: its id, and its places in users, lines and names
---               (0: no key). With a limit, in the place of the id there is the
---               record of the claim in slot 0, where most will be
+--   asks        for each ask its id; with a limit, the record of the claim in
+--               slot 0 instead, where most will be
+--   user_of     ask -> its place in users; empty when it is the ask's own
+--   line_of     ask -> its place in lines; empty when all have the first
+--   name_of     ask -> its place in names, 0 for no key; empty when none has one
 --
 -- Answers ok …, then the sale's level, grants, '1' when all grants came with the
 -- tag that was given, the decisions with a space between, and what is free of each of the items ('' for an unknown one).
@@ -24,6 +26,7 @@
 local batch = cmsgpack.unpack(ARGV[6])
 local items, lines, item_of, quantity_of = batch[1], batch[2], batch[3], batch[4]
 local users, names, asks = batch[5], batch[6], batch[7]
+local user_of, line_of, name_of = batch[8], batch[9], batch[10]
 
 local fields = {'epoch', 'shards', 'version', 'seq', 'opens', 'closes', 'frozen', 'ended', 'per_user', 'hold', 'ack', 'grants', 'waiting'}
 local fixed = #fields
@@ -45,7 +48,7 @@ local first = call('HEXISTS', journal, tag) == 0
 if not first then
   tag = tag .. '+' .. c[4]
   for i, line in ipairs(lines) do lines[i] = string.gsub(line, '%S+$', tag) end
-  for i = 1, limited and #asks or 0, 4 do asks[i] = string.gsub(asks[i], '%S+$', tag) end
+  for i = 1, limited and #asks or 0 do asks[i] = string.gsub(asks[i], '%S+$', tag) end
 end
 
 local standing
@@ -63,9 +66,7 @@ local has
 if limited then
   has = call('HMGET', holders, unpack(users))
 else
-  local ids = {}
-  for i = 1, #asks, 4 do ids[#ids + 1] = asks[i] end
-  has = call('HMGET', holders, unpack(ids))
+  has = call('HMGET', holders, unpack(asks))
 end
 
 local free, taken = {}, {}
@@ -75,11 +76,10 @@ local room = ARGV[4] - c[13]
 local read_of, dirty = {}, {}    -- users who were looked at closely, and those who changed so
 local to_holders, to_keys, slots = {}, {}, {}
 local nh, nk, granted, again = 0, 0, 0, false
-local out, place = {}, 0
+local out = {}
 
-for i = 1, #asks, 4 do
-  local ask, user, line, key = asks[i], asks[i + 1], asks[i + 2], asks[i + 3]
-  place = place + 1
+for place, ask in ipairs(asks) do
+  local user, line, key = user_of[place] or place, line_of[place] or 1, name_of[place] or 0
   local prior, mine, slot, id = key > 0 and known[key], nil, nil, ask
   if limited then
     mine = read_of[user]
@@ -173,7 +173,7 @@ if granted > 0 or again then
   if granted > 0 then
     call('HSET', holders, unpack(to_holders))
     local asked = ARGV[6]
-    if granted < place or not first then
+    if granted < #asks or not first then
       asked, slots = narrowed(batch, slots, function(n) return not slots[n] end)
     end
     local expires = hold > 0 and now + hold or 0

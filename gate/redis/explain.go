@@ -56,5 +56,5 @@ func explain(err error) error {
 			return fmt.Errorf("%s: %w", a.means, err)
 		}
 	}
-	return fmt.Errorf("Redis: %w", err)
+	return fmt.Errorf("the server refuses: %w", err)
 }

@@ -13,6 +13,10 @@ import "context"
 // restart with all data there looks the same and is treated the same: loading
 // from the ledger is cheap, and trusting a disk that synced a second ago is not.
 func (g *Gate) believe(ctx context.Context, c *call) verdict {
+	if c.head.epoch < c.asked {
+		g.forgotten(c, c.asked, "the picture is an older one")
+		return done
+	}
 	if c.head.epoch == c.asked && c.head.seq < c.askedSeq {
 		g.forgotten(c, c.head.epoch, "it counts fewer changes than it had")
 		return done

@@ -15,11 +15,10 @@
 -- narrowed returns a batch without the asks that drop(index, id) names, as
 -- MessagePack, and the slots, units and number of those that stay.
 local function narrowed(batch, slots, drop)
-  local lines, item_of, quantity_of = batch[2], batch[3], batch[4]
-  local users, names, asks, kept, units, n = {}, {}, {}, {}, {}, 0
-  for i = 1, #batch[7], 4 do
-    local ask, user, line, key = batch[7][i], batch[7][i + 1], batch[7][i + 2], batch[7][i + 3]
-    local place = (i + 3) / 4
+  local item_of, quantity_of, user_of, line_of, name_of = batch[3], batch[4], batch[8], batch[9], batch[10]
+  local users, names, asks, lines, keyed, kept, units, n = {}, {}, {}, {}, {}, {}, {}, 0
+  for place, ask in ipairs(batch[7]) do
+    local user, line, key = user_of[place] or place, line_of[place] or 1, name_of[place] or 0
     if not drop(place, string.match(ask, '^%d+$') or string.match(ask, '^0 (%d+)')) then
       n = n + 1
       kept[n] = slots[place]
@@ -29,12 +28,12 @@ local function narrowed(batch, slots, drop)
         name = #names + 1
         names[name] = batch[6][key]
       end
-      asks[4 * n - 3], asks[4 * n - 2], asks[4 * n - 1], asks[4 * n] = ask, n, line, name
+      asks[n], lines[n], keyed[n] = ask, line, name
       local item = batch[1][item_of[line]]
       units[item] = (units[item] or 0) + quantity_of[line]
     end
   end
-  return cmsgpack.pack({batch[1], lines, item_of, quantity_of, users, names, asks}), kept, units, n
+  return cmsgpack.pack({batch[1], batch[2], item_of, quantity_of, users, names, asks, {}, lines, keyed}), kept, units, n
 end
 
 -- flat writes a table as a list of names and values.

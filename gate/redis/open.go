@@ -30,11 +30,11 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 		if err = explain(err); address.secure && errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no TLS handshake: a server that does not speak TLS is written redis://: %w", err)
 		}
-		return nil, fmt.Errorf("Redis at %s: %w", address, err)
+		return nil, fmt.Errorf("the Redis at %s: %w", address, err)
 	}
 	if err := g.inspect(ctx); err != nil {
 		g.client.Close()
-		return nil, fmt.Errorf("Redis at %s: %w", address, err)
+		return nil, fmt.Errorf("the Redis at %s: %w", address, err)
 	}
 	g.startWatching()
 	return g, nil

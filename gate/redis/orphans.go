@@ -89,28 +89,29 @@ func entry(sale, text string) ([]rushgate.Claim, error) {
 		return nil, errMalformed
 	}
 	u.flag() // whole
-	at, expires := u.number(), u.number()
+	made, expires := u.number(), u.number()
 	for range u.list() / 2 { // units
 		u.text()
 		u.number()
 	}
 	slots := u.numbers()
 	b := &unpacker{rest: []byte(u.text())}
-	if n := b.list(); u.err != nil || n != 7 {
+	if n := b.list(); u.err != nil || n != 10 {
 		return nil, errors.Join(errMalformed, u.err)
 	}
 	items, _, itemOf, quantityOf := b.texts(), b.texts(), b.numbers(), b.numbers()
 	users, keys := b.texts(), b.texts()
+	asks, userOf, lineOf, keyOf := b.texts(), b.numbers(), b.numbers(), b.numbers()
 	claims := make([]rushgate.Claim, 0, len(slots))
-	for i := range b.list() / 4 {
-		id, err := idOf(b.text())
-		user, line, key := b.number(), b.number(), b.number()
+	for i, ask := range asks {
+		id, err := idOf(ask)
+		user, line, key := at(userOf, i, int64(i+1)), at(lineOf, i, 1), at(keyOf, i, 0)
 		if err != nil || b.err != nil || i >= len(slots) || !within(user, users) || !within(line, itemOf) ||
 			!within(line, quantityOf) || !within(itemOf[line-1], items) || key != 0 && !within(key, keys) {
 			return nil, errors.Join(errMalformed, b.err, err)
 		}
 		c := rushgate.Claim{ID: id, Sale: sale, Item: items[itemOf[line-1]-1], User: users[user-1], Quantity: quantityOf[line-1],
-			Slot: int32(slots[i]), State: rushgate.Held, CreatedAt: time.UnixMilli(at).UTC()}
+			Slot: int32(slots[i]), State: rushgate.Held, CreatedAt: time.UnixMilli(made).UTC()}
 		if key != 0 {
 			c.Key = keys[key-1]
 		}
@@ -122,6 +123,14 @@ func entry(sale, text string) ([]rushgate.Claim, error) {
 		claims = append(claims, c)
 	}
 	return claims, b.err
+}
+
+// at returns an element of a column, or what it is where the column was left out.
+func at(column []int64, i int, plain int64) int64 {
+	if i < len(column) {
+		return column[i]
+	}
+	return plain
 }
 
 // within says that a place, from 1, is one of a list.

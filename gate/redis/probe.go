@@ -176,5 +176,5 @@ func unreachable(err error) error {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the server closes the connection at once: if it wants TLS, write rediss://: %w", err)
 	}
-	return fmt.Errorf("Redis does not answer: %w", err)
+	return fmt.Errorf("the server does not answer: %w", err)
 }

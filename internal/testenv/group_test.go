@@ -17,6 +17,7 @@ func TestAReplicaHasWhatItsMasterHas(t *testing.T) {
 }
 
 func TestSentinelsReplaceAMasterThatIsGone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	g := RedisSentinel(t, 2, "requirepass secret")
 	old, err := g.Master()
 	if err != nil {
@@ -51,6 +52,7 @@ func TestSentinelsReplaceAMasterThatIsGone(t *testing.T) {
 }
 
 func TestAClusterReplacesAMasterThatIsGone(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	g := RedisCluster(t, 3, 1, "requirepass secret", "appendonly yes", "appendfsync always")
 	if len(g.Servers) != 6 {
 		t.Fatalf("%d servers, want 6", len(g.Servers))
