@@ -118,6 +118,17 @@ func (s *RedisServer) watches(pid int) error {
 	return err
 }
 
+// Complete is an error unless every sentinel sees the others and all replicas
+// well: then the group would survive the loss of its master.
+func (g *SentinelGroup) Complete() error {
+	for _, s := range g.Sentinels {
+		if err := g.informed(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // informed is an error as long as a sentinel does not know the others and all
 // replicas: then it could not replace the master.
 func (g *SentinelGroup) informed(s *RedisServer) error {
