@@ -136,16 +136,42 @@ func (s schema) Waiting(t testing.TB) (waiting bool) {
 	return waiting
 }
 
-func factory() ledgertest.Factory {
-	return ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return newSchema(t) }}
+// shelf holds schemas whose tables are there, and empty: to make them takes
+// longer than most stories.
+type shelf struct {
+	t     *testing.T // owns the schemas
+	spare []schema
 }
 
-func shared() ledgertest.SharedFactory {
-	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return newSchema(t) }}
+func (s *shelf) take(t testing.TB) schema {
+	if n := len(s.spare); n > 0 {
+		last := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		t.Cleanup(func() { s.empty(last) })
+		return last
+	}
+	made := newSchema(s.t)
+	t.Cleanup(func() { s.empty(made) })
+	return made
 }
 
-func TestLedger(t *testing.T) { ledgertest.Run(t, factory()) }
+func (s *shelf) empty(used schema) {
+	for _, table := range []string{"sales", "items", "claims", "events", "batches", "leases"} {
+		used.sql(s.t, "DELETE FROM "+table)
+	}
+	s.spare = append(s.spare, used)
+}
 
-func TestShared(t *testing.T) { ledgertest.RunShared(t, shared()) }
+func TestLedger(t *testing.T) {
+	s := &shelf{t: t}
+	ledgertest.Run(t, ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return s.take(t) }})
+}
 
-func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared()) }
+func shared(t *testing.T) ledgertest.SharedFactory {
+	s := &shelf{t: t}
+	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return s.take(t) }}
+}
+
+func TestShared(t *testing.T) { ledgertest.RunShared(t, shared(t)) }
+
+func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared(t)) }
