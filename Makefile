@@ -4,18 +4,20 @@
 GO   ?= go
 FUZZ ?= 3s    # for each fuzz target in make test
 KILLS ?= 300  # for make test-crash
+PEOPLE ?= 50000 # for make test-cluster
+ROUNDS ?= 3   # of every disaster, for make test-cluster
 
 # Recipes pipe; a failure anywhere in a pipe is a failure.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: test check race fuzz servers test-crash bench bench-quick demo fmt
+.PHONY: test check race fuzz servers test-crash test-cluster bench bench-quick demo fmt
 
 test: servers check race fuzz
 
 # The servers that tests start for themselves: a program, and the Debian package
 # that it is in.
-SERVERS := redis-server=redis-server initdb=postgresql mariadbd=mariadb-server
+SERVERS := redis-server=redis-server initdb=postgresql mariadbd=mariadb-server haproxy=haproxy
 
 servers:
 	@internal/testenv/install.sh $(SERVERS)
@@ -40,9 +42,15 @@ fuzz:
 test-crash:
 	RUSHGATE_KILLS=$(strip $(KILLS)) $(GO) test -count=1 -timeout 60m -v ./internal/crashtest
 
+# The real binary, several of them, with everything under them killed, paused,
+# cut off and made to forget.
+test-cluster: servers
+	RUSHGATE_CLUSTER_PEOPLE=$(strip $(PEOPLE)) $(GO) test -count=$(strip $(ROUNDS)) -timeout 60m -v ./internal/clustertest
+
 bench:
 	@internal/testenv/install.sh $(SERVERS) wrk=wrk
 	$(GO) run ./bench/compare
+	$(GO) run ./bench/takeover
 
 bench-quick:
 	@internal/testenv/install.sh $(SERVERS) wrk=wrk

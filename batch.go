@@ -169,6 +169,7 @@ func (b *batch) moveStep(sale string, to State) *Move {
 func (b *batch) conclude(err error) {
 	if err != nil {
 		b.desk.log.Error("a batch could not be recorded", "error", err)
+		b.promise()
 		if b.desk.node == nil || !errors.Is(err, ErrUnknown) {
 			b.undo()
 		}

@@ -11,7 +11,6 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
-	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/mattn/go-isatty v0.0.24
@@ -24,12 +23,18 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require filippo.io/edwards25519 v1.2.0 // indirect
+require (
+	github.com/go-sql-driver/mysql v1.10.1
+	github.com/redis/rueidis v1.0.79
+	gopkg.in/yaml.v3 v3.0.1
+)
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/kr/text v0.2.0 // indirect
 )
 
 require (

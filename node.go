@@ -11,8 +11,9 @@ import (
 // node is what a service does because it is not alone: its gate is Shared, and
 // other nodes claim, change and fail at the same time. It follows what they
 // change (follow.go), adopts what they left behind (adopter.go), mends the
-// gate's picture of a sale when its memory was lost (mender.go), and settles
-// who stands where the ledger refused a grant (dispute.go).
+// gate's picture of a sale when its memory was lost (mender.go), settles who
+// stands where the ledger refused a grant (dispute.go), and keeps what it
+// promised while the ledger was away (promise.go).
 type node struct {
 	gate    Shared
 	ledger  Ledger
@@ -40,13 +41,18 @@ type node struct {
 	doubts   map[string]int64    // sale → the epoch whose picture cannot be trusted
 	patience map[string]patience // sales that somebody else seems to mend
 	doubted  chan struct{}       // there is a doubt
+
+	owed     sync.Mutex
+	promises []promise     // what buyers heard of and the ledger did not
+	owing    chan struct{} // there is a promise
 }
 
 func newNode(cfg Config, gate Shared, d *desk) *node {
 	n := &node{gate: gate, ledger: cfg.Ledger, now: cfg.Now, ids: d.ids, log: cfg.Log, observe: cfg.Observe,
 		catalog: d.catalog, watch: d.watch, chores: cfg.Chores, followEvery: cfg.FollowEvery, adoptAfter: cfg.AdoptAfter,
 		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1),
-		doubts: map[string]int64{}, patience: map[string]patience{}, doubted: make(chan struct{}, 1)}
+		doubts: map[string]int64{}, patience: map[string]patience{}, doubted: make(chan struct{}, 1),
+		owing: make(chan struct{}, 1)}
 	gate.Listen(func(string) { wake(n.news) })
 	return n
 }

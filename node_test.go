@@ -341,6 +341,48 @@ func TestAcceptedClaimsOutliveTheLedgersAbsence(t *testing.T) {
 	w.audit(t)
 }
 
+// TestAcceptedClaimsOutliveTheLedgersAbsenceAndTheGate: the node that told of them
+// remembers them, also when it ends.
+func TestAcceptedClaimsOutliveTheLedgersAbsenceAndTheGate(t *testing.T) {
+	for name, ends := range map[string]bool{"the node goes on": false, "the node ends": true} {
+		t.Run(name, func(t *testing.T) {
+			lazy := &slow{fail: fmt.Errorf("the ledger is away")}
+			w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+				if i == 0 {
+					lazy.Ledger = cfg.Ledger
+					cfg.Ledger = lazy
+				}
+			})
+			w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+			arrived := make(chan struct{})
+			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			r, err := w.at(0, "ann")
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-arrived
+			w.gate.lose()
+			eventually(t, "the other node sells again", func() bool { _, err := w.at(1, "bob"); return err == nil })
+			if ends {
+				closed := make(chan error)
+				go func() { closed <- w.nodes[0].Close(ctx) }()
+				close(lazy.goOn)
+				if err := <-closed; err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				close(lazy.goOn)
+			}
+			eventually(t, "the claim is revoked", func() bool {
+				c, err := w.ledger.Claim(ctx, r.Claim.ID)
+				return err == nil && c.State == rushgate.Revoked
+			})
+			w.shop = w.nodes[1]
+			w.audit(t)
+		})
+	}
+}
+
 // TestAFullJournalStopsNewGrants: before memory does.
 func TestAFullJournalStopsNewGrants(t *testing.T) {
 	w := newTown(t, 1)

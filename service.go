@@ -140,6 +140,7 @@ func (s *Service) start(cfg Config) {
 		s.running.Go(func() { s.node.follow(background) })
 		s.running.Go(func() { s.node.mendAll(background) })
 		s.running.Go(func() { s.node.adoptAll(background) })
+		s.running.Go(func() { s.node.keepPromises(background) })
 	}
 }
 
@@ -162,6 +163,9 @@ func (s *Service) Close(ctx context.Context) error {
 	go func() {
 		<-s.desk.done
 		s.running.Wait()
+		if s.node != nil {
+			s.node.keepLast()
+		}
 		close(ended)
 	}()
 	select {

@@ -88,12 +88,26 @@ const (
 // compare holds gate, journal and ledger against each other while both are in
 // use, and mends the gate when they differ.
 func (n *node) compare(ctx context.Context, r *Report) error {
-	var last difference
+	home, err := n.mendWithin(ctx, r.Sale)
+	if err != nil {
+		return unavailable(err, "the gate cannot be reached")
+	}
+	r.Healed += home
+	d, seen, stranded, err := n.differ(ctx, r.Sale)
+	if err != nil {
+		return err
+	}
+	return n.judge(ctx, r, d, seen, stranded)
+}
+
+// differ looks until it is clear how gate and ledger differ: seen says that they
+// could be compared at one moment, stranded that units are missing for good.
+func (n *node) differ(ctx context.Context, sale string) (last difference, seen, stranded bool, err error) {
 	same, still := 0, 0
 	for range compareLooks {
-		s, err := n.sight(ctx, r.Sale)
+		s, err := n.sight(ctx, sale)
 		if err != nil {
-			return err
+			return last, false, false, err
 		}
 		d := s.difference()
 		if s.still {
@@ -109,10 +123,10 @@ func (n *node) compare(ctx context.Context, r *Report) error {
 			}
 		}
 		if !pause(ctx, strandedPause) {
-			return unavailable(ctx.Err(), "the caller gave up while gate and ledger were compared")
+			return last, false, false, unavailable(ctx.Err(), "the caller gave up while gate and ledger were compared")
 		}
 	}
-	return n.judge(ctx, r, last, still > 0, same >= strandedLooks)
+	return last, still > 0, same >= strandedLooks, nil
 }
 
 // judge writes down what the looks have shown.
@@ -132,7 +146,7 @@ func (n *node) judge(ctx context.Context, r *Report, d difference, seen, strande
 		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
 		return nil
 	}
-	r.Healed = d.missing
+	r.Healed += d.missing
 	r.add("nothing_stranded", true, "%d units were stranded and are free again%s", d.missing, list(d.told))
 	return nil
 }

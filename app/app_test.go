@@ -17,7 +17,7 @@ import (
 	"rushgate/client"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgres.Around(mariadb.Around(redis.Around(m)))) }
 
 func config(t *testing.T) app.Config {
 	t.Helper()

@@ -9,23 +9,36 @@ import (
 
 	"rushgate"
 	"rushgate/gate/memory"
-	"rushgate/ledger/sqlite"
 )
 
-// Audit checks the invariants of a sale against the ledger in a data folder.
-// It only reads; a server may run on the folder at the same time. Beside what
-// the rows show, it builds a gate from them, as a restart would, and looks
-// whether that gate would have exactly the free units that the ledger says.
+// Audit checks the invariants of a sale against its ledger. It only reads; nodes
+// may run at the same time. Beside what the rows show, it builds a gate from
+// them, as a restart would, and looks whether that gate would have exactly the
+// free units that the ledger says. A gate in Redis is compared with the ledger,
+// too, and so is its journal.
 func Audit(ctx context.Context, cfg Config, sale string) (*rushgate.Report, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	ledger, err := sqlite.OpenReadOnly(ctx, cfg.Data)
+	ledger, err := readLedger(ctx, &cfg)
 	if err != nil {
 		return nil, err
 	}
 	report, err := auditLedger(ctx, ledger, sale)
+	if err == nil && cfg.shared() {
+		err = auditGate(ctx, &cfg, ledger, report)
+	}
 	return report, errors.Join(err, ledger.Close())
+}
+
+// auditGate compares the gate with the ledger. It does not say to which ledger
+// it belongs: so nothing is written there.
+func auditGate(ctx context.Context, cfg *Config, ledger rushgate.Ledger, report *rushgate.Report) error {
+	gate, err := readGate(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(rushgate.AuditGate(ctx, gate, ledger, report), gate.Close())
 }
 
 func auditLedger(ctx context.Context, ledger rushgate.Ledger, sale string) (*rushgate.Report, error) {

@@ -30,14 +30,18 @@ func Check(ctx context.Context, cfg Config) []Probe {
 		c.fail("configuration", err)
 		return c.probes
 	}
-	c.fine("configuration", "identity %s, ledger %s, gate %s", cfg.identity(), cfg.Ledger, cfg.Gate)
+	c.fine("configuration", "identity %s, ledger %s, gate %s", cfg.identity(), place(cfg.Ledger), place(cfg.Gate))
 	c.address(ctx)
 	c.identity(ctx)
 	if c.folder() {
-		c.fsync()
-		c.database(ctx)
+		if cfg.alone() {
+			c.fsync()
+			c.database(ctx)
+		}
 		c.token()
 	}
+	c.ledger(ctx)
+	c.gate(ctx)
 	c.clock()
 	c.files()
 	return c.probes
@@ -46,7 +50,9 @@ func Check(ctx context.Context, cfg Config) []Probe {
 type checkup struct {
 	cfg    Config
 	probes []Probe
-	last   time.Time // when the last claim was made, as the ledger says
+
+	ledgerID string    // of a ledger on a server, once it is known
+	last     time.Time // when the last claim was made, as the ledger says
 }
 
 func (c *checkup) fine(name, detail string, args ...any) {

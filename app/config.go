@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"rushgate"
@@ -18,9 +17,13 @@ import (
 // for programs.
 type Config struct {
 	Listen string `env:"RUSHGATE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve on. Port 0 takes a free one."`
-	Data   string `env:"RUSHGATE_DATA" default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the embedded ledger; made if it is not there."`
-	Ledger string `env:"RUSHGATE_LEDGER" default:"sqlite" help:"Where claims are recorded: sqlite, in the data folder."`
-	Gate   string `env:"RUSHGATE_GATE" default:"memory" help:"Who decides claims: memory, rebuilt from the ledger at start."`
+	Data   string `env:"RUSHGATE_DATA" default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the embedded ledger and of the admin token; made if it is not there."`
+	Ledger string `env:"RUSHGATE_LEDGER" default:"sqlite" placeholder:"sqlite|URL" help:"Where claims are recorded: sqlite (in the data folder), postgres://user:password@host/database or mysql://user:password@host/database. Everybody on this machine can read a flag: prefer the environment for a URL with a password."`
+	Gate   string `env:"RUSHGATE_GATE" default:"memory" placeholder:"memory|URL" help:"Who decides claims: memory (rebuilt from the ledger; with a ledger on a server one node leads and the others stand by) or redis://host:port[,host:port] (every node sells)."`
+
+	Node       string        `env:"RUSHGATE_NODE" placeholder:"NAME" help:"What the other nodes call this one. Default: the host's name."`
+	Lease      time.Duration `env:"RUSHGATE_LEASE" default:"3s" help:"With a ledger on a server: how long a node that is silent keeps its place; then another one takes it."`
+	AdoptAfter time.Duration `env:"RUSHGATE_ADOPT_AFTER" default:"5s" help:"With a Redis gate: how long a claim may wait to be recorded by the node that granted it; then others do it."`
 
 	AdminToken string `env:"RUSHGATE_ADMIN_TOKEN" placeholder:"TOKEN" help:"Bearer token of the admin API. Default: made on first start and kept in DATA/admin-token."`
 
@@ -40,8 +43,8 @@ type Config struct {
 
 // Defaults returns the configuration of a server that was told nothing.
 func Defaults() Config {
-	return Config{Listen: "127.0.0.1:8080", Data: "./rushgate-data", Ledger: "sqlite", Gate: "memory",
-		ShutdownTimeout: 10 * time.Second, Queue: 16384, AuditEvery: time.Minute}
+	return Config{Listen: "127.0.0.1:8080", Data: "./rushgate-data", Ledger: ledgerSQLite, Gate: gateMemory,
+		Lease: 3 * time.Second, AdoptAfter: 5 * time.Second, ShutdownTimeout: 10 * time.Second, Queue: 16384, AuditEvery: time.Minute}
 }
 
 // The kinds of identity.
@@ -68,10 +71,6 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Data == "":
 		return errors.New("--data is empty: name a folder for the ledger")
-	case c.Ledger != "sqlite":
-		return fmt.Errorf("--ledger %q: this build knows only sqlite; PostgreSQL and MySQL come with the cluster", scheme(c.Ledger))
-	case c.Gate != "memory":
-		return fmt.Errorf("--gate %q: this build knows only memory; Redis comes with the cluster", scheme(c.Gate))
 	case c.AdminToken != "" && !validToken(c.AdminToken):
 		return fmt.Errorf("--admin-token must be %d to %d visible ASCII characters without spaces", minToken, maxToken)
 	case c.ShutdownTimeout <= 0 || c.ShutdownTimeout > time.Hour:
@@ -83,7 +82,12 @@ func (c *Config) Validate() error {
 	case c.AuditEvery < time.Second || c.AuditEvery > 24*time.Hour:
 		return fmt.Errorf("--audit-every %s: must be 1s to 24h", c.AuditEvery)
 	}
-	return c.validateIdentity()
+	for _, check := range []func() error{c.validateLedger, c.validateGate, c.validateNode, c.validateIdentity} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // minQueue is the largest batch that a request may carry: a queue that cannot
@@ -144,12 +148,4 @@ func loopback(listen string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
-}
-
-// scheme keeps the password of a database URL out of an error message.
-func scheme(s string) string {
-	if name, _, ok := strings.Cut(s, "://"); ok {
-		return name + "://…"
-	}
-	return s
 }

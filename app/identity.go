@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -56,14 +55,6 @@ func keySource(where string) admission.Source {
 		return admission.FromURL(&http.Client{Timeout: 5 * time.Second}, where)
 	}
 	return admission.FromFile(where)
-}
-
-// hideUser keeps the password of a URL out of an error message.
-func hideUser(where string) string {
-	if u, err := url.Parse(where); err == nil {
-		return u.Redacted()
-	}
-	return where
 }
 
 // readSecret reads a secret without the line end that editors add.

@@ -8,13 +8,10 @@ import (
 	"net"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"rushgate"
 	"rushgate/admission"
-	"rushgate/gate/memory"
 	"rushgate/internal/lifecycle"
-	"rushgate/ledger/sqlite"
 	"rushgate/server"
 )
 
@@ -25,17 +22,18 @@ type Program struct {
 	group   *lifecycle.Group
 	addr    net.Addr
 	token   string
-	service *rushgate.Service
+	metrics *server.Metrics
+	handler *server.Server
 }
 
-// Open starts a server and returns when it answers. What goes wrong is one
-// line that says how to mend it, and leaves nothing running. The caller calls
-// Run or Close.
+// Open starts a server and returns when it answers: as one that sells, or as a
+// standby. What goes wrong is one line that says how to mend it, and leaves
+// nothing running. The caller calls Run or Close.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Program, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Program{cfg: cfg, log: log, group: lifecycle.New()}
+	p := &Program{cfg: cfg, log: log, group: lifecycle.New(), metrics: server.NewMetrics()}
 	if err := p.open(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
 		defer cancel()
@@ -63,11 +61,15 @@ func (p *Program) open(ctx context.Context) error {
 	if err := p.findToken(); err != nil {
 		return err
 	}
-	metrics := server.NewMetrics()
-	if err := p.openService(ctx, ledger, metrics); err != nil {
+	if ledger.leases == nil {
+		err = p.sellAlone(ctx, ledger, identity)
+	} else {
+		err = p.sellInTurns(ctx, ledger, identity)
+	}
+	if err != nil {
 		return err
 	}
-	return p.serve(listener, identity, metrics)
+	return p.serve(listener)
 }
 
 // listen takes the address. The HTTP server closes the listener; until there
@@ -110,10 +112,10 @@ func explainListen(address string, err error) error {
 	return fmt.Errorf("cannot listen on %s: %w", address, err)
 }
 
-func (p *Program) openLedger(ctx context.Context) (*sqlite.Ledger, error) {
-	ledger, err := sqlite.Open(ctx, p.cfg.Data, sqlite.Options{Log: p.log})
+func (p *Program) openLedger(ctx context.Context) (store, error) {
+	ledger, err := openLedger(ctx, &p.cfg, p.log)
 	if err != nil {
-		return nil, err
+		return store{}, err
 	}
 	return ledger, p.group.Start(lifecycle.Part{Name: "ledger",
 		Stop: func(context.Context) error { return ledger.Close() }})
@@ -130,41 +132,14 @@ func (p *Program) findToken() error {
 		return err
 	}
 	p.token = token
-	if made {
-		p.log.Info("an admin token was made", "file", filepath.Join(p.cfg.Data, TokenFile))
+	file := filepath.Join(p.cfg.Data, TokenFile)
+	switch {
+	case made && !p.cfg.alone():
+		p.log.Warn("an admin token was made here, and all nodes need the same: give it to them with --admin-token, or copy the file", "file", file)
+	case made:
+		p.log.Info("an admin token was made", "file", file)
 	}
 	return nil
-}
-
-// openService starts the engine. When it can no longer tell what is true, the
-// whole program stops.
-func (p *Program) openService(ctx context.Context, ledger rushgate.Ledger, metrics *server.Metrics) error {
-	gate := memory.New()
-	if err := p.group.Start(lifecycle.Part{Name: "gate", Stop: func(context.Context) error { return gate.Close() }}); err != nil {
-		return err
-	}
-	began := time.Now()
-	service, err := rushgate.Open(ctx, rushgate.Config{Gate: gate, Ledger: ledger, Log: p.log, Observe: metrics,
-		QueueLimit: p.cfg.Queue, BatchLimit: min(p.cfg.Queue, 2048), AuditEvery: p.cfg.AuditEvery})
-	if err != nil {
-		return fmt.Errorf("the sales could not be taken over from the ledger: %w", err)
-	}
-	p.service = service
-	p.log.Debug("the gate was built from the ledger", "took", time.Since(began))
-	stopping := make(chan struct{})
-	return p.group.Start(lifecycle.Part{Name: "the engine",
-		Run: func() error {
-			select {
-			case <-service.Failed():
-				return service.Err()
-			case <-stopping:
-				return nil
-			}
-		},
-		Stop: func(ctx context.Context) error {
-			close(stopping)
-			return service.Close(ctx)
-		}})
 }
 
 // openIdentity makes what knows the buyers. A key set must be there at start:
@@ -179,7 +154,7 @@ func (p *Program) openIdentity(ctx context.Context) (admission.Identity, error) 
 		return nil, err
 	}
 	if err := keys.Refresh(ctx); err != nil {
-		return nil, fmt.Errorf("--jwt-jwks %s: %w", hideUser(p.cfg.JWTJWKS), err)
+		return nil, fmt.Errorf("--jwt-jwks %s: %w", place(p.cfg.JWTJWKS), err)
 	}
 	return identity, nil
 }
@@ -202,8 +177,9 @@ func (p *Program) URL() string {
 // AdminToken returns the bearer token of the admin API.
 func (p *Program) AdminToken() string { return p.token }
 
-// Service returns the engine, for programs that embed the server.
-func (p *Program) Service() *rushgate.Service { return p.service }
+// Service returns the engine, for programs that embed the server; nil while
+// this process stands by.
+func (p *Program) Service() *rushgate.Service { return p.handler.Service() }
 
 // Run serves until ctx ends, and then stops in good order: it takes no more
 // connections, finishes what was accepted, and flushes. It returns an error

@@ -14,19 +14,22 @@ import (
 	"rushgate/server"
 )
 
+// newHandler makes the handler. It has no service yet.
+func (p *Program) newHandler(identity admission.Identity, unready func() string) (err error) {
+	p.handler, err = server.New(server.Config{Identity: identity, AdminToken: p.token, Log: p.log, Metrics: p.metrics, Unready: unready})
+	return err
+}
+
 // serve starts the HTTP server on a listener.
-func (p *Program) serve(l net.Listener, identity admission.Identity, metrics *server.Metrics) error {
-	handler, err := server.New(server.Config{Service: p.service, Identity: identity, AdminToken: p.token, Log: p.log, Metrics: metrics})
-	if err != nil {
-		return err
-	}
+func (p *Program) serve(l net.Listener) error {
+	handler := p.handler
 	h := handler.HTTPServer()
 	bound, err := connections(p.cfg.Connections)
 	if err != nil {
 		return err
 	}
 	express := handler.Express(handler.Limit(l, bound))
-	p.log.Info("serving", "url", p.URL(), "data", p.cfg.Data, "identity", p.cfg.identity(), "connections", bound)
+	p.log.Info("serving", "url", p.URL(), "ledger", place(p.cfg.Ledger), "gate", place(p.cfg.Gate), "data", p.cfg.Data, "identity", p.cfg.identity(), "connections", bound)
 	return p.group.Start(lifecycle.Part{Name: "server",
 		Run: func() error {
 			if err := h.Serve(express); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {

@@ -40,23 +40,31 @@ func ReadAdminToken(data string) (string, error) {
 }
 
 // keepAdminToken returns the token of the data folder, and makes it on first
-// start. Only the owner may read the file. Whoever calls holds the lock of the
-// folder, so that no two processes make one.
+// start. Only the owner may read the file. Of two processes that make one at the
+// same time, one does, and the other reads it.
 func keepAdminToken(data string) (token string, made bool, err error) {
 	token, err = ReadAdminToken(data)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return token, false, err
 	}
 	token = rand.Text() + rand.Text()
-	path := filepath.Join(data, TokenFile)
-	if err := writeDurably(path, token+"\n"); err != nil {
-		return "", false, fmt.Errorf("the admin token cannot be kept: %w", err)
+	err = os.MkdirAll(data, 0o700)
+	if err == nil {
+		err = writeOnce(filepath.Join(data, TokenFile), token+"\n")
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		token, err = ReadAdminToken(data)
+		return token, false, err
+	case err != nil:
+		return "", false, fmt.Errorf("the admin token cannot be kept: %w: name a folder that can be written with --data, or give --admin-token", err)
 	}
 	return token, true, nil
 }
 
-// writeDurably writes a file that is there as a whole or not at all.
-func writeDurably(path, content string) error {
+// writeOnce writes a file that is there as a whole or not at all, unless there
+// is one already.
+func writeOnce(path, content string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // 0600
 	if err != nil {
 		return err
@@ -64,15 +72,16 @@ func writeDurably(path, content string) error {
 	_, err = f.WriteString(content)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = os.Link(f.Name(), path) // which, unlike a rename, never takes a file's place
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 func validToken(s string) bool {
-	return len(s) >= minToken && len(s) <= maxToken &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return len(s) >= minToken && len(s) <= maxToken && visible(s)
+}
+
+// visible says that a text is ASCII without spaces and control characters.
+func visible(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

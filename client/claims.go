@@ -16,7 +16,7 @@ type Claim struct {
 	Item      string    `json:"item"`
 	User      string    `json:"user"`
 	Quantity  int64     `json:"quantity"`
-	State     string    `json:"state"` // held, confirmed, released or expired
+	State     string    `json:"state"` // held, confirmed, released, expired or revoked
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero: it does not expire
 	EndedAt   time.Time `json:"ended_at,omitzero"`   // zero while held

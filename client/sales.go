@@ -15,7 +15,8 @@ type Sale struct {
 	ClosesAt time.Time `json:"closes_at,omitzero"` // zero: open end
 	PerUser  int64     `json:"per_user"`           // units one user may have at the same time; 0: no limit
 	Hold     string    `json:"hold,omitempty"`     // how long a claim waits for confirm, as "15m"; "0": confirmed at once
-	Ack      string    `json:"ack,omitempty"`      // "recorded": acknowledged means committed
+	Ack      string    `json:"ack,omitempty"`      // what is true before a claim is answered: "recorded" (committed; the default), "replicated" or "accepted"
+	Shards   int       `json:"shards,omitempty"`   // into how many parts a Redis gate divides the stock; 0: 1
 	Items    []Item    `json:"items"`
 
 	// What the server tells.

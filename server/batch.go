@@ -24,7 +24,7 @@ func (s *Server) claimBatch(c *call) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	results, err := s.claimOrders(c.r.Context(), c.r.PathValue("sale"), orders)
+	results, err := c.claimOrders(c.r.Context(), c.r.PathValue("sale"), orders)
 	if err != nil {
 		return 0, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) claimBatch(c *call) (int, error) {
 
 // claimOrders makes the claims of orders that can be one, and returns a result
 // for each order, in its place.
-func (s *Server) claimOrders(ctx context.Context, sale string, orders []order) ([]rushgate.Result, error) {
+func (e *engine) claimOrders(ctx context.Context, sale string, orders []order) ([]rushgate.Result, error) {
 	results := make([]rushgate.Result, len(orders))
 	requests := make([]rushgate.ClaimRequest, 0, len(orders))
 	for i, o := range orders {
@@ -50,10 +50,10 @@ func (s *Server) claimOrders(ctx context.Context, sale string, orders []order) (
 		}
 	}
 	if len(requests) == 0 {
-		_, err := s.service.Sale(ctx, sale)
+		_, err := e.service.Sale(ctx, sale)
 		return results, err
 	}
-	made, err := s.service.ClaimBatch(ctx, requests)
+	made, err := e.service.ClaimBatch(ctx, requests)
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,10 @@ func (s *Server) claimOrProblem(w http.ResponseWriter, r *http.Request, sale str
 
 // claimInto makes the claim and sends it, or returns an error having sent nothing.
 func (s *Server) claimInto(w http.ResponseWriter, r *http.Request, sale string, b *scratch) (int, error) {
+	e, err := s.serving()
+	if err != nil {
+		return 0, err
+	}
 	caller, err := s.identify(r.Context(), authorization(r))
 	if err != nil {
 		return 0, err
@@ -78,7 +82,7 @@ func (s *Server) claimInto(w http.ResponseWriter, r *http.Request, sale string, 
 			return 0, err
 		}
 	}
-	receipt, err := s.makeClaim(r.Context(), caller, sale, key, b.in)
+	receipt, err := e.claim(r.Context(), caller, sale, key, b.in)
 	if err != nil {
 		return 0, err
 	}
@@ -90,8 +94,8 @@ func (s *Server) claimInto(w http.ResponseWriter, r *http.Request, sale string, 
 	return status, nil
 }
 
-// makeClaim is what both ways have in common: from the body to the receipt.
-func (s *Server) makeClaim(ctx context.Context, caller admission.Caller, sale, key string, body []byte) (rushgate.Receipt, error) {
+// claim is what both ways have in common: from the body to the receipt.
+func (e *engine) claim(ctx context.Context, caller admission.Caller, sale, key string, body []byte) (rushgate.Receipt, error) {
 	o, err := readOrder(body)
 	if err != nil {
 		return rushgate.Receipt{}, err
@@ -100,7 +104,7 @@ func (s *Server) makeClaim(ctx context.Context, caller admission.Caller, sale, k
 	if ask.User, ask.KeyScope, err = caller.Claimant(o.user); err != nil {
 		return rushgate.Receipt{}, err
 	}
-	receipt, err := s.service.Claim(ctx, ask)
+	receipt, err := e.service.Claim(ctx, ask)
 	if err != nil && caller.Role == admission.Buyer {
 		err = blameToken(err)
 	}

@@ -30,7 +30,7 @@ func (s *Server) events(c *call) (int, error) {
 	}
 	defer s.streams.end()
 	sale := c.r.PathValue("sale")
-	if _, err := s.service.Events(c.r.Context(), sale, after, 1); err != nil {
+	if _, err := c.service.Events(c.r.Context(), sale, after, 1); err != nil {
 		return 0, err // an unknown sale: still a problem document
 	}
 	st := &stream{call: c, server: s, sale: sale, after: after, control: http.NewResponseController(c.w)}
@@ -85,7 +85,7 @@ func (st *stream) run(ctx context.Context) error {
 	ticks, stop := st.server.heartbeat()
 	defer stop()
 	for {
-		changed := st.server.service.Changed(st.sale) // before reading: nothing is missed
+		changed := st.service.Changed(st.sale) // before reading: nothing is missed
 		more, err := st.page(ctx)
 		if err != nil {
 			return err
@@ -99,7 +99,12 @@ func (st *stream) run(ctx context.Context) error {
 	}
 }
 
-var errStopping = errors.New("the server is stopping")
+// Why a stream ends although its reader is there. The reader comes back with
+// Last-Event-ID, here or at the server that sells now.
+var (
+	errStopping = errors.New("the server is stopping")
+	errDetached = errors.New("this server does not sell any more")
+)
 
 // wait returns nil when there may be more events.
 func (st *stream) wait(ctx context.Context, changed <-chan struct{}, ticks <-chan time.Time) error {
@@ -112,6 +117,8 @@ func (st *stream) wait(ctx context.Context, changed <-chan struct{}, ticks <-cha
 			if err := st.write([]byte(": still here\n\n")); err != nil {
 				return err
 			}
+		case <-st.gone:
+			return errDetached
 		case <-st.server.stopping:
 			return errStopping
 		case <-ctx.Done():
@@ -123,11 +130,13 @@ func (st *stream) wait(ctx context.Context, changed <-chan struct{}, ticks <-cha
 // page writes the next events, and says whether there may be more already.
 func (st *stream) page(ctx context.Context) (more bool, err error) {
 	select {
+	case <-st.gone:
+		return false, errDetached
 	case <-st.server.stopping:
 		return false, errStopping
 	default:
 	}
-	events, err := st.server.service.Events(ctx, st.sale, st.after, eventPage)
+	events, err := st.service.Events(ctx, st.sale, st.after, eventPage)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
@@ -176,6 +185,7 @@ type rulesDocument struct {
 	PerUser  int64        `json:"per_user"`
 	Hold     span         `json:"hold"`
 	Ack      rushgate.Ack `json:"ack"`
+	Shards   int          `json:"shards"`
 	Frozen   bool         `json:"frozen"`
 	Closed   bool         `json:"closed"`
 }
@@ -187,7 +197,7 @@ func appendEvent(b []byte, e *rushgate.Event) ([]byte, error) {
 	}
 	if s := e.State; s != nil {
 		d.State = &rulesDocument{Name: s.Name, OpensAt: moment(s.OpensAt), ClosesAt: moment(s.ClosesAt), PerUser: s.PerUser,
-			Hold: span(s.Hold), Ack: s.Ack, Frozen: s.Frozen, Closed: s.Ended}
+			Hold: span(s.Hold), Ack: s.Ack, Shards: s.Shards, Frozen: s.Frozen, Closed: s.Ended}
 	}
 	data, err := json.Marshal(d)
 	if err != nil {

@@ -68,6 +68,10 @@ func (s *Server) expressOrPanic(r *lane.Request, reply *lane.Reply) {
 }
 
 func (s *Server) expressClaim(r *lane.Request) (rushgate.Receipt, error) {
+	e, err := s.serving()
+	if err != nil {
+		return rushgate.Receipt{}, err
+	}
 	ctx := context.Background() // nobody tells the lane that a buyer has left
 	caller, err := s.identify(ctx, string(r.Authorization))
 	if err != nil {
@@ -77,7 +81,7 @@ func (s *Server) expressClaim(r *lane.Request) (rushgate.Receipt, error) {
 		return rushgate.Receipt{}, err
 	}
 	sale, _ := cutClaimPath(r.Path)
-	return s.makeClaim(ctx, caller, string(sale), string(r.IdempotencyKey), r.Body)
+	return e.claim(ctx, caller, string(sale), string(r.IdempotencyKey), r.Body)
 }
 
 // expressProblem is problem for the lane.

@@ -23,16 +23,25 @@ func (s *Server) readyz(c *call) (int, error) {
 	return c.sendValue(http.StatusOK, healthDocument{Status: "ready"})
 }
 
+// unready returns the reason, or "".
 func (s *Server) unready() string {
+	e := s.engine.Load()
+	if e.service != nil && e.service.Err() != nil {
+		return "the service stopped: " + e.service.Err().Error()
+	}
 	select {
-	case <-s.service.Failed():
-		return "the service stopped: " + s.service.Err().Error()
 	case <-s.stopping:
 		return "the server is stopping"
 	default:
 	}
-	if err := s.service.Ready(); err != nil {
+	if e.service == nil {
+		return e.reason
+	}
+	if err := e.service.Ready(); err != nil {
 		return "the ledger cannot be read: " + err.Error()
+	}
+	if reason := s.outside(); reason != "" {
+		return reason
 	}
 	if reason := s.notReady.Load(); reason != nil {
 		return *reason

@@ -29,7 +29,7 @@ func (s *Server) listClaims(c *call) (int, error) {
 		}
 		q.After = rushgate.ID(n)
 	}
-	claims, err := s.service.Claims(c.r.Context(), q)
+	claims, err := c.service.Claims(c.r.Context(), q)
 	if err != nil {
 		return 0, err
 	}

@@ -34,6 +34,7 @@ type Metrics struct {
 
 	mended           *prometheus.CounterVec
 	adopted, revoked prometheus.Counter
+	incidents        *prometheus.CounterVec
 
 	connections atomic.Int64
 	unrouted    *routeStats

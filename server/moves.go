@@ -18,10 +18,10 @@ func (s *Server) getClaim(c *call) (int, error) {
 }
 
 // confirm answers POST /v1/claims/{id}/confirm.
-func (s *Server) confirm(c *call) (int, error) { return s.move(c, s.service.Confirm) }
+func (s *Server) confirm(c *call) (int, error) { return s.move(c, c.service.Confirm) }
 
 // release answers POST /v1/claims/{id}/release.
-func (s *Server) release(c *call) (int, error) { return s.move(c, s.service.Release) }
+func (s *Server) release(c *call) (int, error) { return s.move(c, c.service.Release) }
 
 func (s *Server) move(c *call, to func(context.Context, rushgate.ID) (rushgate.Claim, error)) (int, error) {
 	if err := c.decodeNothing(); err != nil {
@@ -43,7 +43,7 @@ func (s *Server) ownClaim(c *call) (rushgate.Claim, error) {
 	if err != nil {
 		return rushgate.Claim{}, noClaim()
 	}
-	claim, err := s.service.Get(c.r.Context(), id)
+	claim, err := c.service.Get(c.r.Context(), id)
 	if errors.Is(err, &rushgate.Error{Code: rushgate.NotFound}) || err == nil && !c.caller.Sees(claim.User) {
 		return rushgate.Claim{}, noClaim()
 	}

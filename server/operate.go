@@ -19,17 +19,17 @@ func (s *Server) restock(c *call) (int, error) {
 	if body.Add == nil {
 		return 0, invalid("add", "must be given: units to add, negative to take free ones back")
 	}
-	return c.sendSale(s.service.Restock(c.r.Context(), c.r.PathValue("sale"), body.Item, *body.Add))
+	return c.sendSale(c.service.Restock(c.r.Context(), c.r.PathValue("sale"), body.Item, *body.Add))
 }
 
 // freeze answers POST /v1/sales/{sale}/freeze.
-func (s *Server) freeze(c *call) (int, error) { return c.operate(s.service.Freeze) }
+func (s *Server) freeze(c *call) (int, error) { return c.operate(c.service.Freeze) }
 
 // resume answers POST /v1/sales/{sale}/resume.
-func (s *Server) resume(c *call) (int, error) { return c.operate(s.service.Resume) }
+func (s *Server) resume(c *call) (int, error) { return c.operate(c.service.Resume) }
 
 // closeSale answers POST /v1/sales/{sale}/close.
-func (s *Server) closeSale(c *call) (int, error) { return c.operate(s.service.CloseSale) }
+func (s *Server) closeSale(c *call) (int, error) { return c.operate(c.service.CloseSale) }
 
 func (c *call) operate(do func(context.Context, string) (*rushgate.SaleView, error)) (int, error) {
 	if err := c.decodeNothing(); err != nil {
@@ -54,7 +54,7 @@ type stockItem struct {
 
 // stock answers GET /v1/sales/{sale}/stock.
 func (s *Server) stock(c *call) (int, error) {
-	items, at, err := s.service.Stock(c.r.Context(), c.r.PathValue("sale"))
+	items, at, err := c.service.Stock(c.r.Context(), c.r.PathValue("sale"))
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ type checkDocument struct {
 
 // audit answers GET /v1/sales/{sale}/audit. A failed audit is an answer too.
 func (s *Server) audit(c *call) (int, error) {
-	report, err := s.service.Audit(c.r.Context(), c.r.PathValue("sale"))
+	report, err := c.service.Audit(c.r.Context(), c.r.PathValue("sale"))
 	if err != nil {
 		if rushgate.CodeOf(err) == rushgate.Unavailable && c.r.Context().Err() == nil {
 			s.metrics.unaudited() // what could not be looked at is not known to be right

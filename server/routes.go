@@ -25,6 +25,9 @@ type route struct {
 	do      handler
 }
 
+// sells says that the route needs the service.
+func (rt *route) sells() bool { return strings.HasPrefix(rt.pattern, "/v1/") }
+
 // routes is the whole API.
 func routes() []route {
 	return []route{

@@ -16,6 +16,7 @@ type saleDocument struct {
 	PerUser   int64          `json:"per_user"`
 	Hold      span           `json:"hold"`
 	Ack       rushgate.Ack   `json:"ack"`
+	Shards    int            `json:"shards"`
 	State     string         `json:"state,omitempty"`
 	Items     []itemDocument `json:"items"`
 	CreatedAt string         `json:"created_at"`
@@ -30,7 +31,7 @@ type itemDocument struct {
 
 func showSale(v *rushgate.SaleView) saleDocument {
 	d := saleDocument{ID: v.ID, Name: v.Name, OpensAt: moment(v.OpensAt), ClosesAt: moment(v.ClosesAt),
-		PerUser: v.PerUser, Hold: span(v.Hold), Ack: v.Ack, State: string(v.State),
+		PerUser: v.PerUser, Hold: span(v.Hold), Ack: v.Ack, Shards: v.Shards, State: string(v.State),
 		Items: make([]itemDocument, len(v.Items)), CreatedAt: v.CreatedAt.UTC().Format(timeLayout)}
 	for i, it := range v.Items {
 		d.Items[i] = itemDocument{ID: it.ID, Name: it.Name, Stock: it.Stock, Free: v.Free[it.ID]}

@@ -21,6 +21,7 @@ type saleBody struct {
 	PerUser  *int64         `json:"per_user"`
 	Hold     *span          `json:"hold"`
 	Ack      rushgate.Ack   `json:"ack"`
+	Shards   *int64         `json:"shards"`
 	Items    []saleBodyItem `json:"items"`
 }
 
@@ -31,7 +32,7 @@ type saleBodyItem struct {
 }
 
 // What a sale has when the body leaves it out: one per person, and a quarter
-// of an hour to pay.
+// of an hour to pay. (The service knows the rest.)
 const (
 	defaultPerUser = 1
 	defaultHold    = 15 * time.Minute
@@ -50,6 +51,12 @@ func (b *saleBody) sale() (rushgate.Sale, error) {
 	}
 	if b.ClosesAt != nil {
 		sale.ClosesAt = time.Time(*b.ClosesAt)
+	}
+	if b.Shards != nil {
+		if *b.Shards < 1 || *b.Shards > rushgate.MaxShards {
+			return sale, invalid("shards", "must be 1 to %d", rushgate.MaxShards)
+		}
+		sale.Shards = int(*b.Shards)
 	}
 	if len(b.Items) > rushgate.MaxItems {
 		return sale, invalid("items", "must have 1 to %d items", rushgate.MaxItems)
@@ -73,7 +80,7 @@ func (s *Server) createSale(c *call) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	view, err := s.service.CreateSale(c.r.Context(), sale)
+	view, err := c.service.CreateSale(c.r.Context(), sale)
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +103,7 @@ func (s *Server) changeSale(c *call) (int, error) {
 	if err := c.decode(&body, MaxBody); err != nil {
 		return 0, err
 	}
-	return c.sendSale(s.service.ChangeSale(c.r.Context(), c.r.PathValue("sale"), rushgate.SaleChange{
+	return c.sendSale(c.service.ChangeSale(c.r.Context(), c.r.PathValue("sale"), rushgate.SaleChange{
 		Name: body.Name, OpensAt: (*time.Time)(body.OpensAt.ptr()), ClosesAt: (*time.Time)(body.ClosesAt.ptr()),
 		PerUser: body.PerUser, Hold: (*time.Duration)(body.Hold)}))
 }
@@ -104,7 +111,7 @@ func (s *Server) changeSale(c *call) (int, error) {
 // showSale answers GET /v1/sales/{sale}: for everybody, and for the caches
 // between, which may keep it for a second.
 func (s *Server) showSale(c *call) (int, error) {
-	view, err := s.service.Sale(c.r.Context(), c.r.PathValue("sale"))
+	view, err := c.service.Sale(c.r.Context(), c.r.PathValue("sale"))
 	if err != nil {
 		return 0, err
 	}
@@ -121,7 +128,7 @@ func (s *Server) listSales(c *call) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	views, err := s.service.Sales(c.r.Context())
+	views, err := c.service.Sales(c.r.Context())
 	if err != nil {
 		return 0, err
 	}

@@ -14,13 +14,18 @@ import (
 	"rushgate/admission"
 )
 
-// Config is what a Server is made of. Service, Identity, AdminToken and Metrics
-// are required.
+// Config is what a Server is made of. Identity, AdminToken and Metrics are
+// required.
 type Config struct {
-	Service    *rushgate.Service
+	Service    *rushgate.Service // may be attached later: see Attach
 	Identity   admission.Identity
 	AdminToken string   // the bearer token of the admin API: visible ASCII
 	Metrics    *Metrics // made before the Service, which reports to it
+
+	// Unready says why this process should not be sent anything at the moment,
+	// for a reason that neither the service nor the identity knows; "" for
+	// none. Default: there is none.
+	Unready func() string
 
 	Log *slog.Logger // default: discard
 
@@ -35,7 +40,7 @@ type Config struct {
 
 // Server is the http.Handler of the whole API.
 type Server struct {
-	service  *rushgate.Service
+	engine   atomic.Pointer[engine]
 	identity admission.Identity
 	admin    *admission.Keys
 	metrics  *Metrics
@@ -50,7 +55,8 @@ type Server struct {
 	claimRoute *routeStats
 	pages      *pages
 
-	scratch  sync.Pool // of *scratch
+	outside  func() string // Config.Unready
+	scratch  sync.Pool     // of *scratch
 	requests atomic.Uint64
 	notReady atomic.Pointer[string]
 
@@ -61,18 +67,21 @@ type Server struct {
 
 // New returns a server. Close ends its event streams.
 func New(cfg Config) (*Server, error) {
-	if cfg.Service == nil || cfg.Identity == nil || cfg.Metrics == nil {
-		return nil, errors.New("a server needs a Service, an Identity and Metrics")
+	if cfg.Identity == nil || cfg.Metrics == nil {
+		return nil, errors.New("a server needs an Identity and Metrics")
 	}
 	admin, err := admission.NewKeys(cfg.AdminToken)
 	if err != nil {
 		return nil, errors.New("admin token: it must be visible ASCII characters without spaces")
 	}
-	s := &Server{service: cfg.Service, identity: cfg.Identity, admin: admin, metrics: cfg.Metrics,
-		log: cfg.Log, heartbeat: cfg.Heartbeat, streamWrite: cfg.StreamWrite,
+	s := &Server{identity: cfg.Identity, admin: admin, metrics: cfg.Metrics,
+		log: cfg.Log, outside: cfg.Unready, heartbeat: cfg.Heartbeat, streamWrite: cfg.StreamWrite,
 		crossSite: http.NewCrossOriginProtection(), stopping: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.outside == nil {
+		s.outside = func() string { return "" }
 	}
 	if s.heartbeat == nil {
 		s.heartbeat = everyFifteenSeconds
@@ -85,7 +94,12 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.route()
-	s.metrics.watch(cfg.Service)
+	if cfg.Service != nil {
+		s.Attach(cfg.Service)
+	} else {
+		s.Detach("starting")
+	}
+	s.metrics.watch(s.Service)
 	return s, nil
 }
 
@@ -97,8 +111,8 @@ func (s *Server) Close() {
 }
 
 // SetReady says whether the server may be sent traffic: with a reason, /readyz
-// answers 503 and tells it; with an empty one it is ready again, as long as the
-// service has not failed.
+// answers 503 and tells it; with an empty one it is ready again, as long as
+// there is a service that has not failed.
 func (s *Server) SetReady(reason string) {
 	if reason == "" {
 		s.notReady.Store(nil)
@@ -130,9 +144,10 @@ func clean(path string) bool {
 
 // call is one request on its way through a handler.
 type call struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	caller admission.Caller
+	w       http.ResponseWriter
+	r       *http.Request
+	caller  admission.Caller
+	*engine // of routes below /v1
 	*scratch
 }
 
@@ -170,8 +185,13 @@ func (s *Server) answer(c *call, rt route) (status int) {
 	return status
 }
 
-// admit finds out who calls and whether the route is for them.
+// admit finds the service, who calls, and whether the route is for them.
 func (s *Server) admit(c *call, rt route) (err error) {
+	if rt.sells() {
+		if c.engine, err = s.serving(); err != nil {
+			return err
+		}
+	}
 	if err := s.crossSite.Check(c.r); err != nil {
 		return errCrossSite()
 	}

@@ -40,6 +40,7 @@ type world struct {
 	write     time.Duration
 	queue     int
 	commit    func(func() error) error
+	unready   func() string
 
 	ledger  *sqlite.Ledger
 	shop    *rushgate.Service
@@ -71,7 +72,7 @@ func (w *world) open() {
 	w.shop, err = rushgate.Open(context.Background(), rushgate.Config{Gate: memory.New(), Ledger: w.ledger,
 		Now: w.clock.Now, Observe: w.metrics, Log: log, QueueLimit: w.queue})
 	w.must(err)
-	w.server, err = server.New(server.Config{Service: w.shop, Identity: w.identity, AdminToken: adminToken, Metrics: w.metrics, Log: log,
+	w.server, err = server.New(server.Config{Service: w.shop, Identity: w.identity, AdminToken: adminToken, Metrics: w.metrics, Log: log, Unready: w.unready,
 		Heartbeat: func() (<-chan time.Time, func()) { return w.heartbeat, func() {} }, StreamWrite: w.write})
 	w.must(err)
 	w.http = httptest.NewUnstartedServer(w.server)

@@ -14,9 +14,9 @@ import (
 // auditCmd checks the invariants of a sale.
 type auditCmd struct {
 	Sale       string `arg:"" help:"Id of the sale."`
-	Data       string `env:"RUSHGATE_DATA" default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the ledger to look into; a server may be running on it."`
-	Ledger     string `env:"RUSHGATE_LEDGER" default:"sqlite" help:"As for serve: sqlite."`
-	Gate       string `env:"RUSHGATE_GATE" default:"memory" help:"As for serve: memory."`
+	Data       string `env:"RUSHGATE_DATA" default:"./rushgate-data" placeholder:"FOLDER" help:"Folder of the embedded ledger to look into; a server may be running on it."`
+	Ledger     string `env:"RUSHGATE_LEDGER" default:"sqlite" placeholder:"sqlite|URL" help:"As for serve: sqlite (in --data), or the URL of a database. A user who may only read is enough."`
+	Gate       string `env:"RUSHGATE_GATE" default:"memory" placeholder:"memory|URL" help:"As for serve: memory, or the URL of a Redis, whose counts and journal are compared with the ledger."`
 	Server     string `placeholder:"URL" help:"Ask this server instead: it compares the ledger with its gate, too, and mends what it can."`
 	AdminToken string `env:"RUSHGATE_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token, for --server. Default: what is in DATA/admin-token."`
 	JSON       bool   `name:"json" help:"Print JSON instead of a table."`
@@ -24,10 +24,11 @@ type auditCmd struct {
 
 // Help teaches.
 func (*auditCmd) Help() string {
-	return `Without --server it reads the ledger in --data, changes nothing, and may be run beside a server.
+	return `Without --server it reads the ledger (and the gate, if it is a Redis), changes nothing, and may be run beside servers.
 The exit status is 0 only if every check holds.
 
   rushgate audit phones --data ./rushgate-data
+  rushgate audit phones --ledger postgres://auditor@db/rushgate --gate redis://cache:6379
   rushgate audit phones --server http://127.0.0.1:8080`
 }
 

@@ -17,11 +17,13 @@ type checkCmd struct {
 // Help teaches.
 func (*checkCmd) Help() string {
 	return `Takes the flags, environment and file of serve and tries everything a server needs: the folder and its
-rights, what an fsync takes, the database, the port, the keys of tokens, the clock, open files. It changes nothing.
+rights, what an fsync takes, the database, the Redis, the port, the keys of tokens, clocks, open files, and the
+nodes that sell now. Each setting that weakens a promise is a warning that says which. It changes nothing.
 The exit status is 0 only if a server would start.
 
   rushgate check
-  rushgate check --config /etc/rushgate.json`
+  rushgate check --config /etc/rushgate.json
+  rushgate check --ledger postgres://rushgate@db/rushgate --gate redis://cache:6379`
 }
 
 // Run prints what was tried.

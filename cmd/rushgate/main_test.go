@@ -27,7 +27,7 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	status := m.Run()
+	status := postgres.Around(mariadb.Around(redis.Around(m))).Run()
 	if err := goleak.Find(); status == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -36,8 +36,19 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"unknown flag":         {[]string{"--colour", "red"}, []string{"--colour", "rushgate serve --help"}},
 		"wrong address":        {[]string{"--listen", "8080"}, []string{`--listen "8080"`, "HOST:PORT"}},
 		"no such host":         {[]string{"--listen", "192.0.2.1:0", "--identity", "backend", "--backend-key", "the-key-of-the-shop"}, []string{"not an address of this machine"}},
-		"postgres":             {[]string{"--ledger", "postgres://u:secret@db/x"}, []string{"only sqlite", "postgres://…"}},
-		"redis":                {[]string{"--gate", "redis://cache:6379"}, []string{"only memory"}},
+		"unknown ledger":       {[]string{"--ledger", "oracle://u:secret@db/x"}, []string{"--ledger", "oracle://db/x", "postgres://", "mysql://"}},
+		"a folder as ledger":   {[]string{"--ledger", "sqlite:///var/lib/x"}, []string{"--ledger", "--data"}},
+		"postgres, no port":    {[]string{"--ledger", "postgres://u:secret@db:x/y"}, []string{"--ledger", "postgres://user:password@host:port/database"}},
+		"mysql, no user":       {[]string{"--ledger", "mysql://db/x"}, []string{"--ledger", "mysql://user:password@host:port/database"}},
+		"mysql, unescaped":     {[]string{"--ledger", "mysql://u:%secret@db/x"}, []string{"--ledger", "escape"}},
+		"mysql, unknown":       {[]string{"--ledger", "mysql://u:secret@db/x?ssl=1"}, []string{"--ledger", `"ssl"`, "tls"}},
+		"unknown gate":         {[]string{"--gate", "memcached://:secret@cache"}, []string{"--gate", "memcached://cache", "redis://"}},
+		"a gate with address":  {[]string{"--gate", "memory://x"}, []string{"--gate memory"}},
+		"redis, no host":       {[]string{"--gate", "redis://:secret@"}, []string{"--gate", "redis://host:port"}},
+		"redis, unknown":       {[]string{"--gate", "redis://:secret@cache?colour=red"}, []string{"--gate", `"colour"`}},
+		"tiny lease":           {[]string{"--lease", "1ms"}, []string{"--lease 1ms", "500ms"}},
+		"adopt at once":        {[]string{"--adopt-after", "0s"}, []string{"--adopt-after 0s"}},
+		"a name with space":    {[]string{"--node", "my node"}, []string{"--node"}},
 		"dev for everybody":    {[]string{"--listen", "0.0.0.0:0", "--identity", "dev"}, []string{"dev believes everybody", "127.0.0.1"}},
 		"nobody for everybody": {[]string{"--listen", ":0"}, []string{"--identity", "backend or jwt"}},
 		"backend without key":  {[]string{"--identity", "backend"}, []string{"--backend-key"}},
@@ -64,7 +75,7 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 			args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, c.args...)
 			r := command(t, args...)
 			fails(t, r, c.words...)
-			if strings.Contains(r.Err, "secret@") || strings.Contains(r.Err, "1234 ") {
+			if strings.Contains(r.Err, "secret@") || strings.Contains(r.Err, ":secret") || strings.Contains(r.Err, "1234 ") {
 				t.Errorf("a secret in %q", r.Err)
 			}
 		})

@@ -192,8 +192,8 @@ func writeSale(w io.Writer, sale *client.Sale, stock []client.Stock) error {
 	if hold == "" || hold == "0" || hold == "0s" {
 		hold = "none: a claim is confirmed at once"
 	}
-	fmt.Fprintf(t, "sale\t%s\nname\t%s\nstate\t%s\nopens\t%s\ncloses\t%s\nper user\t%s\nhold\t%s\n", sale.ID, sale.Name, sale.State,
-		moment(sale.OpensAt, "now"), moment(sale.ClosesAt, "never"), limit, hold)
+	fmt.Fprintf(t, "sale\t%s\nname\t%s\nstate\t%s\nopens\t%s\ncloses\t%s\nper user\t%s\nhold\t%s\nack\t%s\nshards\t%d\n", sale.ID, sale.Name, sale.State,
+		moment(sale.OpensAt, "now"), moment(sale.ClosesAt, "never"), limit, hold, sale.Ack, sale.Shards)
 	if err := t.Flush(); err != nil {
 		return err
 	}

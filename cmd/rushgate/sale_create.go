@@ -23,6 +23,8 @@ type saleCreateCmd struct {
 	Stock    int64         `help:"Stock of a sale with a single item, which is called unit."`
 	PerUser  int64         `default:"1" help:"Units one user may have at the same time; 0: no limit."`
 	Hold     time.Duration `default:"15m" help:"How long a claim waits to be confirmed; 0: confirmed at once."`
+	Ack      string        `help:"What must be true before a claim is answered: recorded (committed in SQL; the default), replicated or accepted (weaker, and only with a Redis gate)."`
+	Shards   int           `help:"Into how many parts a Redis gate divides the stock, 1 to 64. Default: 1."`
 	OpensAt  string        `placeholder:"TIME" help:"When it opens: RFC 3339, or a span from now as +10m. Default: now."`
 	ClosesAt string        `placeholder:"TIME" help:"When it closes: RFC 3339, or a span from now as +2h. Default: never."`
 	File     string        `placeholder:"FILE" help:"JSON of the sale as the API takes it, instead of the flags above; - reads standard input."`
@@ -35,6 +37,7 @@ func (*saleCreateCmd) Help() string {
 	return `  rushgate sale create --id phones --name "iPhone 100S" --stock 100
   rushgate sale create --id shoes --item eu42:"EU 42"=30 --item eu43=20 --per-user 2 --opens-at +10m
   rushgate sale create --id coupons --stock 5000 --hold 0
+  rushgate sale create --id tickets --stock 500000 --shards 8 --ack replicated
   rushgate sale create --file sale.json`
 }
 
@@ -49,12 +52,12 @@ func (s *saleCreateCmd) Run(ctx context.Context, w world) error {
 
 func (s *saleCreateCmd) sale(in io.Reader, now time.Time) (*client.Sale, error) {
 	if s.File != "" {
-		if s.ID != "" || s.Name != "" || len(s.Item) > 0 || s.Stock != 0 || s.OpensAt != "" || s.ClosesAt != "" {
+		if s.ID != "" || s.Name != "" || len(s.Item) > 0 || s.Stock != 0 || s.Ack != "" || s.Shards != 0 || s.OpensAt != "" || s.ClosesAt != "" {
 			return nil, errors.New("--file says everything about the sale: leave the other flags out")
 		}
 		return readSale(s.File, in)
 	}
-	sale := &client.Sale{ID: s.ID, Name: s.Name, PerUser: s.PerUser, Hold: s.Hold.String()}
+	sale := &client.Sale{ID: s.ID, Name: s.Name, PerUser: s.PerUser, Hold: s.Hold.String(), Ack: s.Ack, Shards: s.Shards}
 	var err error
 	if sale.Items, err = s.items(); err != nil {
 		return nil, err

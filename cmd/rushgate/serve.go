@@ -22,6 +22,8 @@ func (*serveCmd) Help() string {
   rushgate serve
   rushgate serve --listen :8080 --data /var/lib/rushgate --identity backend --backend-key $KEY
   rushgate serve --listen :8080 --identity jwt --jwt-jwks https://id.example.com/.well-known/jwks.json
+  rushgate serve --listen :8080 --ledger postgres://rushgate@db/rushgate … (start it twice: one leads, one stands by)
+  rushgate serve --listen :8080 --ledger mysql://rushgate@db/rushgate --gate redis://cache:6379 … (all nodes sell)
   RUSHGATE_DATA=/var/lib/rushgate rushgate serve --config /etc/rushgate.json
 
 A flag beats the environment (RUSHGATE_ and the flag's name), the environment beats the file.

@@ -29,15 +29,15 @@ func Bench(b *testing.B, f Factory) {
 }
 
 // bare is a sale of limit 1 with one item "a".
-func bare(stock int64) (*rushgate.Sale, rushgate.Stock) {
-	return &rushgate.Sale{ID: "sale", PerUser: 1, Epoch: 1}, rushgate.Stock{Item: "a", Total: stock}
+func bare(epoch, stock int64) (*rushgate.Sale, rushgate.Stock) {
+	return &rushgate.Sale{ID: "sale", PerUser: 1, Epoch: epoch, Version: 1, Shards: 1}, rushgate.Stock{Item: "a", Total: stock}
 }
 
 func benchGate(b *testing.B, f Factory, stock int64) rushgate.Gate {
 	b.Helper()
 	g := f.New(b)
 	b.Cleanup(func() { g.Close() })
-	sale, row := bare(stock)
+	sale, row := bare(1, stock)
 	if err := g.Load(b.Context(), snapshot(sale, nil, row)); err != nil {
 		b.Fatal(err)
 	}
@@ -48,13 +48,14 @@ func benchClaim(b *testing.B, f Factory, users []string, batch int, keyed bool) 
 	g := benchGate(b, f, rushgate.MaxStock)
 	asks := make([]rushgate.Ask, batch)
 	out := make([]rushgate.Decision, batch)
-	now, next := time.Now(), 0
+	now, next, epoch := time.Now(), 0, int64(1)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for done := 0; done < b.N; done += batch {
 		if next+batch > len(users) { // everybody has one: start anew
 			b.StopTimer()
-			sale, row := bare(rushgate.MaxStock)
+			epoch++
+			sale, row := bare(epoch, rushgate.MaxStock)
 			if err := g.Load(b.Context(), snapshot(sale, nil, row)); err != nil {
 				b.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func benchPeek(b *testing.B, f Factory, users []string, key string) {
 
 func benchLoad(b *testing.B, f Factory, users []string) {
 	g := benchGate(b, f, 0)
-	sale, row := bare(2 * benchUsers)
+	sale, row := bare(1, 2*benchUsers)
 	row.Taken = benchUsers
 	snap := snapshot(sale, nil, row)
 	snap.Claims = func(yield func(rushgate.Claim, error) bool) {
@@ -116,6 +117,7 @@ func benchLoad(b *testing.B, f Factory, users []string) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
+		sale.Epoch++
 		if err := g.Load(b.Context(), snap); err != nil {
 			b.Fatal(err)
 		}

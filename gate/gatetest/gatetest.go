@@ -23,6 +23,9 @@ type Factory struct {
 	// time, and not by the moments that it is given. Windows then lie an hour
 	// around the present, and their exact edges are not tested.
 	OwnClock bool
+
+	// Shards is into how many parts the suite has sales divided; 0 means 1.
+	Shards int
 }
 
 // Run runs the suite.
@@ -68,11 +71,13 @@ type stage struct {
 	gate rushgate.Gate
 	now  time.Time   // the moment of the next call
 	last rushgate.ID // of the last ask
+
+	epochs map[string]int64 // of each sale's latest load
 }
 
 func newStage(t *testing.T, f Factory) *stage {
 	t.Helper()
-	s := &stage{t: t, ctx: t.Context(), f: f, gate: f.New(t), now: f.start(), last: 1000}
+	s := &stage{t: t, ctx: t.Context(), f: f, gate: f.New(t), now: f.start(), last: 1000, epochs: map[string]int64{}}
 	t.Cleanup(func() {
 		if err := s.gate.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -100,16 +105,23 @@ func (s *stage) ok(err error) {
 // open loads a new sale of one item "a" with so much stock. A limit of 0 is none.
 func (s *stage) open(id string, perUser, stock int64) *rushgate.Sale {
 	s.t.Helper()
-	sale := &rushgate.Sale{ID: id, Name: id, PerUser: perUser, Ack: rushgate.Recorded, Epoch: 1,
+	sale := &rushgate.Sale{ID: id, Name: id, PerUser: perUser, Ack: rushgate.Recorded, Version: 1, Shards: max(1, s.f.Shards),
 		Items: []rushgate.Item{{ID: "a", Name: "A", Stock: stock}}}
 	s.load(sale, nil, rushgate.Stock{Item: "a", Total: stock})
 	return sale
 }
 
-// load loads a snapshot.
+// load loads a snapshot under the next epoch, as the ledger would hand it out.
 func (s *stage) load(sale *rushgate.Sale, claims []rushgate.Claim, stock ...rushgate.Stock) {
 	s.t.Helper()
+	s.fence(sale)
 	s.ok(s.gate.Load(s.ctx, snapshot(sale, claims, stock...)))
+}
+
+// fence gives a sale the next epoch.
+func (s *stage) fence(sale *rushgate.Sale) {
+	s.epochs[sale.ID]++
+	sale.Epoch = s.epochs[sale.ID]
 }
 
 // snapshot is a snapshot out of slices.
@@ -124,8 +136,12 @@ func snapshot(sale *rushgate.Sale, claims []rushgate.Claim, stock ...rushgate.St
 		}}
 }
 
-// put changes the rules of a sale.
-func (s *stage) put(sale *rushgate.Sale) { s.t.Helper(); s.ok(s.gate.Put(s.ctx, sale)) }
+// put changes the rules of a sale, in the next version.
+func (s *stage) put(sale *rushgate.Sale) {
+	s.t.Helper()
+	sale.Version++
+	s.ok(s.gate.Put(s.ctx, sale))
+}
 
 // ask makes an ask of item "a" with a new id and no key.
 func (s *stage) ask(sale, user string, quantity int64) rushgate.Ask {
@@ -226,7 +242,7 @@ func (s *stage) giveBack(c ...rushgate.Claim) {
 // restock expects a restock of item "a" to go through or not.
 func (s *stage) restock(sale string, add int64, want bool) {
 	s.t.Helper()
-	enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: sale, Item: "a", Add: add})
+	enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: sale, Item: "a", Add: add, Epoch: s.epochs[sale]})
 	s.ok(err)
 	if enough != want {
 		s.t.Fatalf("restock by %d: got %t, want %t", add, enough, want)

@@ -37,7 +37,9 @@ func keyInTheNextBatch(s *stage) {
 	s.open("sale", 2, 10)
 	c := s.grant(s.keyed("sale", "u", 1, "k"))
 	s.replay(c.ID, s.keyed("sale", "u", 1, "k"))
-	s.replay(c.ID, s.keyed("sale", "somebody else", 2, "k"))
+	if s.f.Shards <= 1 { // a shard knows the keys of its own users
+		s.replay(c.ID, s.keyed("sale", "somebody else", 2, "k"))
+	}
 	s.counts("sale", 9, 1)
 }
 
@@ -81,7 +83,9 @@ func keyBeforeEveryRefusal(s *stage) {
 	sale.Ended = true
 	s.put(sale)
 	s.replay(c.ID, s.keyed("sale", "u", 1, "k"))
-	s.replay(c.ID, s.keyed("sale", "v", 7, "k"))
+	if s.f.Shards <= 1 {
+		s.replay(c.ID, s.keyed("sale", "v", 7, "k"))
+	}
 }
 
 func keyPerSale(s *stage) {

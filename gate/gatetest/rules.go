@@ -87,7 +87,7 @@ func nothingGrantedAfterClose(s *stage) {
 func putKeepsStockAndHoldings(s *stage) {
 	sale := s.open("sale", 1, 3)
 	c := s.grant(s.keyed("sale", "u", 1, "k"))
-	sale.Name, sale.Epoch, sale.Items[0].Stock = "new", 2, 1000
+	sale.Name, sale.Items[0].Stock = "new", 1000
 	s.put(sale)
 	s.counts("sale", 2, 1)
 	s.has(s.want(rushgate.LimitReached, s.ask("sale", "u", 1)), c.ID)
@@ -118,6 +118,7 @@ func noneToSomeNeedsALoad(s *stage) {
 		c := s.grant(s.ask(id, "u", 1))
 		s.settle(c)
 		sale.PerUser = limits[1]
+		sale.Version++
 		if s.gate.Put(s.ctx, sale) == nil {
 			s.t.Fatalf("a limit changed from %d to %d without a load", limits[0], limits[1])
 		}

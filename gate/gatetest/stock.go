@@ -72,7 +72,7 @@ func restockTakesFreeUnitsOnly(s *stage) {
 func restockBeyondBounds(s *stage) {
 	s.open("sale", 0, 10)
 	for _, add := range []int64{math.MinInt64, -rushgate.MaxStock - 1, math.MaxInt64, rushgate.MaxStock} {
-		if enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: "sale", Item: "a", Add: add}); enough && err == nil {
+		if enough, err := s.gate.Restock(s.ctx, &rushgate.Restock{Sale: "sale", Item: "a", Add: add, Epoch: s.epochs["sale"]}); enough && err == nil {
 			s.t.Fatalf("restocked by %d", add)
 		}
 		s.counts("sale", 10, 0)

@@ -28,6 +28,15 @@ func (l *Ledger) settle(ctx context.Context, batch int64) (recorded bool, err er
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.opts.doubt())
 	defer cancel()
+	err = readFrom(ctx, l.short, func() error {
+		recorded, err = l.tryRow(ctx, batch)
+		return err
+	})
+	return recorded, err
+}
+
+// tryRow tries to write a batch's row, and takes it back.
+func (l *Ledger) tryRow(ctx context.Context, batch int64) (recorded bool, err error) {
 	conn, err := l.short.Acquire(ctx)
 	if err != nil {
 		return false, err

@@ -267,4 +267,3 @@ func (s schema) sessions(t testing.TB) (n int) {
 	must(t, s.admin.QueryRow(context.Background(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, s.name).Scan(&n))
 	return n
 }
-

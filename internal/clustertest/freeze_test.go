@@ -1,0 +1,60 @@
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"rushgate/client"
+	"rushgate/internal/testenv"
+)
+
+// An operator freezes the sale through one node in the middle of a rush at all
+// of them. When that has answered, nothing is granted any more, anywhere, until
+// another operator lets it go on through another node.
+func TestAFreezeHoldsAtAllNodes(t *testing.T) {
+	t.Parallel()
+	const stock, people, refusals = 600, 1500, 300
+	seed := seed(t)
+	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
+	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL()})
+	c.awaitReady(3)
+	c.sell(stock)
+	crowd := c.crowd(seed)
+	crowd.frozen = true
+	for i, at := range []int{stock / 4, stock / 2} {
+		crowd.at(at, func(ctx context.Context) {
+			_, err := c.at(c.Nodes[i]).Freeze(ctx, sale)
+			c.must("freeze", err)
+			granted := c.ids()
+			before := crowd.said(client.Frozen)
+			until(t, "the crowd hears of it", func() error {
+				if n := crowd.said(client.Frozen) - before; n < refusals {
+					return fmt.Errorf("%d were refused", n)
+				}
+				return nil
+			})
+			if after := c.ids(); len(after) != len(granted) {
+				t.Errorf("%d claims when the freeze had answered, and %d later", len(granted), len(after))
+			}
+			crowd.each(func(k *known) {
+				if !granted[k.ID] {
+					t.Errorf("claim %s of %s was granted after the freeze", k.ID, k.User)
+				}
+			})
+			_, err = c.at(c.Nodes[2]).Resume(ctx, sale)
+			c.must("resume", err)
+		})
+	}
+	crowd.rush(people)
+	c.conclude(crowd.journal)
+}
+
+// ids are the claims in the ledger.
+func (c *cluster) ids() map[string]bool {
+	ids := map[string]bool{}
+	for _, row := range c.rows(`SELECT id FROM claims`) {
+		ids[row[0]] = true
+	}
+	return ids
+}
