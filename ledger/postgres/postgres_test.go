@@ -22,7 +22,7 @@ var server = testenv.SharedPostgres("max_connections=200")
 func TestMain(m *testing.M) {
 	// A story of the model is a thousand statements, and each a round trip:
 	// fewer of them are told here, unless the command line wants more.
-	if err := flag.Set("rapid.checks", "12"); err != nil {
+	if err := flag.Set("rapid.checks", "10"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(server.Around(m))
@@ -164,6 +164,7 @@ func (s *shelf) empty(used schema) {
 }
 
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	s := &shelf{t: t}
 	ledgertest.Run(t, ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return s.take(t) }})
 }
@@ -173,6 +174,12 @@ func shared(t *testing.T) ledgertest.SharedFactory {
 	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return s.take(t) }}
 }
 
-func TestShared(t *testing.T) { ledgertest.RunShared(t, shared(t)) }
+func TestShared(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunShared(t, shared(t))
+}
 
-func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared(t)) }
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunLeases(t, shared(t))
+}
