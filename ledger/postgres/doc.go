@@ -18,8 +18,8 @@
 // touches stock, claims and events of a sale only while it has the sale. The
 // claims of grants alone are written before that, because they are most of the
 // work and need no order: so several nodes that sell the same sale wait for each
-// other only for what must be one after the other. docs/adr/0010-postgres-batches.md
-// has the figures.
+// other only for what must be one after the other. docs/adr/0006-postgres.md has
+// the figures.
 //
 // # Durability
 //
@@ -36,7 +36,7 @@
 // paused in the middle holds nobody up for longer; and a server that is silent for
 // Patience (10 seconds) is given up. These settings travel as startup parameters: a
 // connection pooler between must know them, and must keep a session together
-// (PgBouncer: pool_mode=session, ignore_startup_parameters is not enough).
+// (PgBouncer: pool_mode=session; to ignore the parameters is not enough).
 //
 // # Connections and goroutines
 //

@@ -136,7 +136,7 @@ func (t *target) explain(err error) error {
 		return err
 	case code != "":
 		return t.explainCode(code, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s did not answer in time: %w", t, oneLine(err))
 	}
 	var connect *pgconn.ConnectError

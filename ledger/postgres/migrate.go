@@ -100,13 +100,19 @@ func newer(have, known int64) error {
 // oldest is the oldest server that has all that is used here.
 const oldest = 130000
 
-// writable refuses a server that is too old, or takes no writes.
-func writable(ctx context.Context, conn *pgx.Conn) error {
+// writable refuses a server that is too old, or takes no writes, and warns of one
+// that does not wait for its disk.
+func (l *Ledger) writable(ctx context.Context, conn *pgx.Conn) error {
 	var number int
 	var version string
-	var standby, readOnly bool
+	var standby, readOnly, fsync bool
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
-		pg_is_in_recovery(), current_setting('transaction_read_only')::bool`).Scan(&number, &version, &standby, &readOnly)
+		pg_is_in_recovery(), current_setting('transaction_read_only')::bool, current_setting('fsync')::bool`).Scan(
+		&number, &version, &standby, &readOnly, &fsync)
+	if err == nil && !fsync {
+		l.opts.Log.Warn("the ledger's server runs with fsync=off: a loss of power takes what was acknowledged, and may damage the database",
+			"server", l.target.address())
+	}
 	switch {
 	case err != nil:
 		return err

@@ -28,7 +28,8 @@ type Options struct {
 	// 100 ms to 1 minute. Default 5 s: longer than a paused node can hold one.
 	LockWait time.Duration
 
-	// Log receives what goes wrong beside the calls. Default: nowhere.
+	// Log receives what is wrong, but does not keep the ledger from working: a
+	// server that does not wait for its disk. Default: nowhere.
 	Log *slog.Logger
 
 	// Now is the clock of Tally and Facts. Default time.Now.
@@ -151,7 +152,7 @@ func (l *Ledger) prepare(ctx context.Context) error {
 			return err
 		}
 	} else {
-		if err := writable(ctx, conn); err != nil {
+		if err := l.writable(ctx, conn); err != nil {
 			return err
 		}
 		if err := l.upgrade(ctx, conn); err != nil {

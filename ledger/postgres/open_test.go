@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strings"
@@ -209,7 +210,7 @@ func TestFacts(t *testing.T) {
 	ahead := func() time.Time { return time.Now().Add(-time.Hour) }
 	f, err := postgres.Probe(t.Context(), s.url, ahead)
 	must(t, err)
-	if f.Version == "" || f.Tables != 0 || f.Known != 1 || f.ID != "" || f.Encrypted || f.ReadOnly || !f.Primary || !f.FullPageWrites ||
+	if f.Version == "" || f.Tables != 0 || f.Known != 1 || f.ID != "" || f.Encrypted || f.ReadOnly || !f.Primary || !f.Fsync || !f.FullPageWrites ||
 		f.SynchronousCommit != "on" || f.Standbys != "" || f.MaxConnections != 200 || f.Connections < 1 {
 		t.Errorf("an empty database: %+v", f)
 	}
@@ -238,5 +239,19 @@ func TestCommitsAreOnTheDisk(t *testing.T) {
 		if got, err := l.Setting(t.Context(), "synchronous_commit"); got != want || err != nil {
 			t.Errorf("%s: the session has %q, %v", said, got, err)
 		}
+	}
+}
+
+// TestAServerThatDoesNotWaitForItsDisk is warned of, and used.
+func TestAServerThatDoesNotWaitForItsDisk(t *testing.T) {
+	t.Parallel()
+	s := testenv.PostgreSQL(t, "fsync=off")
+	var log strings.Builder
+	newTill(t, s.URL("postgres"), postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if !strings.Contains(log.String(), "fsync=off") {
+		t.Errorf("the log says %q", log.String())
+	}
+	if f, err := postgres.Probe(t.Context(), s.URL("postgres"), time.Now); err != nil || f.Fsync {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
