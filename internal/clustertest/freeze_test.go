@@ -22,7 +22,6 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 	server := postgresql.Server(t)
 	ledger, redis := onPostgres(t, server), testenv.Redis(t)
 	far := testenv.NewProxy(t, server.Addr)
-	far.Delay(testenv.Both, 60*time.Millisecond)
 	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL(), via: func(node string) (string, string) {
 		if node == "n2" {
 			return strings.Replace(ledger.url, server.Addr, far.Addr, 1), redis.URL()
@@ -31,6 +30,7 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 	}})
 	c.awaitReady(3)
 	c.sell(stock)
+	far.Delay(testenv.Both, 40*time.Millisecond)
 	crowd := c.crowd(seed)
 	crowd.frozen = true
 	for i, at := range []int{stock / 4, stock / 2} {

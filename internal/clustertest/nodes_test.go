@@ -42,7 +42,7 @@ func TestNodesAreRestartedOneByOne(t *testing.T) {
 	const stock, people = 2000, 2500
 	seed := seed(t)
 	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
-	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL(), repeat: true})
+	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL()})
 	c.awaitReady(3)
 	c.sell(stock)
 	crowd := c.crowd(seed)
