@@ -58,6 +58,7 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 		})
 	}
 	crowd.rush(people)
+	c.must("heal", far.Heal())
 	c.conclude(crowd.journal)
 }
 
