@@ -21,8 +21,22 @@ func (n *node) adoptAll(ctx context.Context) {
 			if _, err := n.adopt(ctx, sale.ID, n.adoptAfter); err != nil && ctx.Err() == nil {
 				n.log.Warn("orphaned claims could not be adopted; trying again", "sale", sale.ID, "error", err)
 			}
+			if _, err := n.mendWithin(ctx, sale.ID); err != nil && ctx.Err() == nil {
+				n.log.Warn("units between shards could not be brought home; trying again", "sale", sale.ID, "error", err)
+			}
 		}
 	})
+}
+
+// mendWithin brings home what is on its way between the shards of a sale.
+func (n *node) mendWithin(ctx context.Context, sale string) (units int64, err error) {
+	if s := n.catalog.sale(sale); s == nil || s.Shards < 2 {
+		return 0, nil
+	}
+	if units, err = n.gate.Mend(ctx, sale); units > 0 {
+		n.log.Warn("units were left between shards and are home", "sale", sale, "units", units)
+	}
+	return units, err
 }
 
 // adopt records the claims of a sale that have waited in the journal for longer

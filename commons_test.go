@@ -187,6 +187,8 @@ func (c *commons) Orphans(_ context.Context, sale string, age time.Duration, lim
 	return old, p.rules.Epoch, nil
 }
 
+func (c *commons) Mend(context.Context, string) (int64, error) { return 0, nil }
+
 func (c *commons) Listen(f func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

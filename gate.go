@@ -116,6 +116,11 @@ type Shared interface {
 	// epoch is that under which they were granted.
 	Orphans(ctx context.Context, sale string, age time.Duration, limit int) (claims []Claim, epoch int64, err error)
 
+	// Mend brings to its end what a node left half done within the gate when it
+	// died, units between two shards say, and returns how many units there
+	// were. It may be called at any time, by any number of nodes.
+	Mend(ctx context.Context, sale string) (units int64, err error)
+
 	// Listen has f called, from one goroutine, whenever the rules, the stock
 	// or the picture of a sale may have changed at the hands of another node.
 	// Call it before the gate is used. f must not call the gate.

@@ -88,6 +88,11 @@ const (
 // compare holds gate, journal and ledger against each other while both are in
 // use, and mends the gate when they differ.
 func (n *node) compare(ctx context.Context, r *Report) error {
+	home, err := n.mendWithin(ctx, r.Sale)
+	if err != nil {
+		return unavailable(err, "the gate cannot be reached")
+	}
+	r.Healed += home
 	d, seen, stranded, err := n.differ(ctx, r.Sale)
 	if err != nil {
 		return err
@@ -141,7 +146,7 @@ func (n *node) judge(ctx context.Context, r *Report, d difference, seen, strande
 		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
 		return nil
 	}
-	r.Healed = d.missing
+	r.Healed += d.missing
 	r.add("nothing_stranded", true, "%d units were stranded and are free again%s", d.missing, list(d.told))
 	return nil
 }

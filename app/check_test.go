@@ -45,6 +45,7 @@ func wants(t *testing.T, said map[string]string, name, mark string, words ...str
 // A healthy cluster: everything is fine, before the tables are made and after,
 // and the nodes that sell are told.
 func TestCheckOfAHealthyCluster(t *testing.T) {
+	t.Parallel()
 	for name, database := range ledgers {
 		t.Run(name, func(t *testing.T) {
 			cfg := clusterConfig(t, "checker", database(t), privately(t, redis.Server(t)))
@@ -87,6 +88,7 @@ func TestCheckOfAHealthyCluster(t *testing.T) {
 
 // Settings that cost a guarantee are told, each in one line.
 func TestCheckTellsWhatSettingsCost(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		s := testenv.PostgreSQL(t, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=11")

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rushgate"
 	"rushgate/app"
 	"rushgate/client"
 	"rushgate/internal/testenv"
@@ -194,11 +196,53 @@ var ledgers = map[string]func(t *testing.T) (url string){
 	"mariadb":  func(t *testing.T) string { return mariadb.Server(t).NewDatabase(t) },
 }
 
+// Whoever removes the ledger's tables ends the nodes that sell from it, and those
+// that stand by: nothing that they would do could be written down.
+func TestALostLedgerEndsTheNodes(t *testing.T) {
+	t.Parallel()
+	for name, database := range ledgers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := database(t)
+			one := join(t, clusterConfig(t, "one", url, "memory"))
+			two := join(t, clusterConfig(t, "two", url, "memory"))
+			ended := make(chan error, 2)
+			for _, n := range []*node{one, two} {
+				go func() { ended <- n.Run(t.Context()) }()
+			}
+			one.sell(t, "s", 5)
+			drop(t, name, url)
+			for range 2 {
+				if err := <-ended; !errors.Is(err, rushgate.ErrLost) {
+					t.Errorf("a node ended: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// drop removes the tables of a ledger.
+func drop(t *testing.T, server, url string) {
+	t.Helper()
+	database := strings.TrimPrefix(parse(t, url).Path, "/")
+	var err error
+	if server == "postgres" {
+		_, err = postgres.Server(t).SQL(database, `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
+	} else {
+		_, err = mariadb.Server(t).SQL(database, `DROP DATABASE `+database+`; CREATE DATABASE `+database)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One leads, the others say who; a stop in good order hands over at once, and
 // nobody loses anything.
 func TestStandbysTakeOverFromALeaderThatStops(t *testing.T) {
+	t.Parallel()
 	for name, database := range ledgers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			url := database(t)
 			cfg := clusterConfig(t, "one", url, "memory")
 			cfg.Lease = time.Minute // nobody takes over because time is up

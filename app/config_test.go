@@ -16,6 +16,23 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+// Whatever somebody writes into a URL, its password is told to nobody.
+func TestPlaceTellsNoSecret(t *testing.T) {
+	for url, want := range map[string]string{
+		"sqlite": "sqlite", "memory": "memory",
+		"postgres://u:secret@db:5432/x?sslmode=disable": "postgres://db:5432/x",
+		"postgres://u:se@cr/et@db/x":                    "postgres://db/x",
+		"postgres://u:se?cret@db/x":                     "postgres://db/x",
+		"postgres://db/x?password=secret":               "postgres://db/x",
+		"redis://:%zzsecret@a:1,b:2/0?sentinel=m":       "redis://a:1,b:2/0",
+		"redis://u:se#cret@a":                           "redis://a",
+	} {
+		if got := place(url); got != want {
+			t.Errorf("place(%q) = %q, want %q", url, got, want)
+		}
+	}
+}
+
 func TestDefaultsAreValid(t *testing.T) {
 	c := Defaults()
 	if err := c.Validate(); err != nil {

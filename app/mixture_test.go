@@ -13,7 +13,7 @@ import (
 )
 
 // leases opens the leases of a ledger, as somebody else's node would.
-func leases(t *testing.T, url string) rushgate.Leases {
+func leases(t *testing.T, url string) *pg.Ledger {
 	t.Helper()
 	l, err := pg.Open(t.Context(), url, pg.Options{})
 	if err != nil {
@@ -53,6 +53,7 @@ func refuses(t *testing.T, cfg app.Config, words ...string) {
 
 // Nodes that sell in another way do not sell from one ledger.
 func TestMixturesAreRefused(t *testing.T) {
+	t.Parallel()
 	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
 	one := join(t, clusterConfig(t, "one", ledger, "memory"))
 	refuses(t, clusterConfig(t, "two", ledger, gate), "use the same gate", "one (http://", "--gate memory")
@@ -66,6 +67,7 @@ func TestMixturesAreRefused(t *testing.T) {
 // Whoever speaks another protocol is older or newer: both would be wrong about
 // the other.
 func TestNodesOfDifferentVersionsAreRefused(t *testing.T) {
+	t.Parallel()
 	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
 	for name, note := range map[string]string{"node/3": `{"name":"newer","version":"v9","protocol":2,"gate":"redis://x"}`, "leader": "not JSON"} {
 		l := leases(t, ledger)
@@ -84,6 +86,7 @@ func TestNodesOfDifferentVersionsAreRefused(t *testing.T) {
 
 // A standby that meets others who sell in another way does not lead when it could.
 func TestAStandbyDoesNotJoinAMixture(t *testing.T) {
+	t.Parallel()
 	ledger := postgres.Server(t).NewDatabase(t)
 	one := join(t, clusterConfig(t, "one", ledger, "memory"))
 	two := join(t, clusterConfig(t, "two", ledger, "memory"))
@@ -108,6 +111,7 @@ func TestAStandbyDoesNotJoinAMixture(t *testing.T) {
 // A member whose node is gone leaves its number when its time is over, and those
 // that are there take over its chores.
 func TestANumberIsFreeWhenItsLeaseIsOver(t *testing.T) {
+	t.Parallel()
 	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
 	proxy, byProxy := through(t, ledger)
 	one := join(t, clusterConfig(t, "one", byProxy, gate))

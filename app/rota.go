@@ -59,12 +59,13 @@ func (r *rota) begin(ctx context.Context) error {
 // run sells and stands by in turns, until ctx ends or the ledger is lost.
 func (r *rota) run(ctx context.Context) error {
 	defer r.closing.Wait()
-	for t := r.first; ; t = r.await(ctx) {
+	t := r.first
+	for {
 		if t == nil {
-			if ctx.Err() != nil {
-				return nil
+			var err error
+			if t, err = r.await(ctx); t == nil {
+				return err
 			}
-			continue
 		}
 		why := r.watch(ctx, t)
 		r.over(t, why)
@@ -74,23 +75,25 @@ func (r *rota) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		}
+		t = nil
 	}
 }
 
-// await stands by until this process may sell, or ctx ends.
-func (r *rota) await(ctx context.Context) *turn {
+// await stands by until this process may sell. Without a turn, ctx has ended, or
+// the error says that the ledger is lost.
+func (r *rota) await(ctx context.Context) (*turn, error) {
 	pause := time.NewTicker(min(max(r.keeper.ttl/tries, time.Millisecond), maxPause))
 	defer pause.Stop()
 	told := ""
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-pause.C:
 		}
 		t, err := r.try(ctx)
-		if t != nil {
-			return t
+		if t != nil || errors.Is(err, rushgate.ErrLost) {
+			return t, err
 		}
 		if err != nil && ctx.Err() == nil {
 			r.server.Detach(err.Error())

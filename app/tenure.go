@@ -113,11 +113,13 @@ func (t *tenure) renew(ctx context.Context, first time.Duration) {
 // extend asks once for more time, and says whether it got it.
 func (t *tenure) extend(ctx context.Context) bool {
 	k := t.keeper
-	ctx, cancel := context.WithTimeout(ctx, k.ttl/renewals)
+	asking, cancel := context.WithTimeout(ctx, k.ttl/renewals)
 	defer cancel()
 	began := time.Now()
-	got, held, err := k.leases.Acquire(ctx, t.lease, k.ttl)
+	got, held, err := k.leases.Acquire(asking, t.lease, k.ttl)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return false // the tenure ends: nobody wonders
 	case err != nil:
 		if t.doubt.Swap(&err) == nil {
 			k.log.Warn("a lease could not be renewed; trying again", "lease", t.lease.Name, "error", err)

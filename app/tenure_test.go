@@ -228,6 +228,28 @@ func TestATenureThatSomebodyElseHasIsLostAtOnce(t *testing.T) {
 	}
 }
 
+// Who ends a tenure in the middle of a renewal has nothing to complain of.
+func TestAnEndInTheMiddleOfARenewalIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, log := &oneLease{}, &strings.Builder{}
+		l.say(granted)
+		k := &keeper{leases: l, ttl: 3 * time.Second, log: slog.New(slog.NewTextHandler(log, nil))}
+		h, _, err := k.take(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.say(func(ctx context.Context, _ rushgate.Lease) (rushgate.Lease, bool, error) {
+			<-ctx.Done()
+			return rushgate.Lease{}, false, ctx.Err()
+		})
+		pass(1100 * time.Millisecond)
+		h.end()
+		if log.Len() > 0 || h.isLost() {
+			t.Errorf("lost %v; it says %s", h.isLost(), log)
+		}
+	})
+}
+
 // Who ends a tenure gives the lease back, once the last renewal is through.
 func TestAnEndedTenureIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

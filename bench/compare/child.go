@@ -107,6 +107,17 @@ func cpu(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
+// children returns the processes that a process has started and that live.
+func children(pid int) []int {
+	var list []int
+	for _, text := range strings.Fields(firstLine(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))) {
+		if child, err := strconv.Atoi(text); err == nil {
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
 // busy returns the processor time that the whole machine has used since it
 // was started, by whomever.
 func busy() time.Duration {

@@ -18,6 +18,7 @@ const (
 	sysRedis    = "redis script"
 	sysSQLRow   = "sqlite row by row"
 	sysRushgate = "rushgate"
+	sysCluster  = "rushgate cluster" // Redis gate and PostgreSQL, all on this machine
 )
 
 // server is a system that runs and takes claims.
@@ -26,8 +27,11 @@ type server struct {
 	url    string
 	token  string
 	data   string
-	pids   []int // whose processor time is its own
-	ends   []func() error
+	pids   []int          // whose processor time is its own, with their children
+	ends   []func() error // the first one takes away what the books are read from
+
+	postgres *testenv.PostgresServer // of sysCluster
+	gate     *testenv.RedisServer
 }
 
 // start starts a system in a fresh folder, with a sale called "bench" of so
@@ -42,6 +46,8 @@ func (b *bench) start(ctx context.Context, system string, stock int64, flags ...
 	switch system {
 	case sysRushgate:
 		err = s.rushgate(ctx, b, stock, flags)
+	case sysCluster:
+		err = s.cluster(ctx, b, stock, flags)
 	case sysRedis:
 		err = s.redis(b, stock)
 	case sysSQLRow:
@@ -101,6 +107,9 @@ func (s *server) cpu() time.Duration {
 	var sum time.Duration
 	for _, pid := range s.pids {
 		sum += cpu(pid)
+		for _, child := range children(pid) { // PostgreSQL has one for each connection
+			sum += cpu(child)
+		}
 	}
 	return sum
 }

@@ -5,9 +5,17 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	_ "modernc.org/sqlite" // registers the driver
 )
+
+// books4 asks a ledger for the fields of books.
+const books4 = `
+		SELECT (SELECT count(*) FROM claims WHERE sale = 'bench' AND state IN ('held', 'confirmed')),
+		       (SELECT count(DISTINCT user_id) FROM claims WHERE sale = 'bench' AND state IN ('held', 'confirmed')),
+		       (SELECT sum(taken) FROM items WHERE sale = 'bench'),
+		       (SELECT sum(total) FROM items WHERE sale = 'bench')`
 
 // books is what a database says after a measurement.
 type books struct {
@@ -23,6 +31,8 @@ func (s *server) check(ctx context.Context, acknowledged, inFlight int64) (recor
 	switch s.system {
 	case sysRushgate:
 		b, err = s.rushgateBooks(ctx)
+	case sysCluster:
+		b, err = s.clusterBooks()
 	case sysSQLRow:
 		b, err = s.sqlRowBooks(ctx)
 	default:
@@ -52,12 +62,16 @@ func (b *books) against(acknowledged, inFlight int64) string {
 }
 
 func (s *server) rushgateBooks(ctx context.Context) (b books, err error) {
-	err = query(ctx, filepath.Join(s.data, "ledger", "rushgate.db"), `
-		SELECT (SELECT count(*) FROM claims WHERE sale = 'bench' AND state IN ('held', 'confirmed')),
-		       (SELECT count(DISTINCT user_id) FROM claims WHERE sale = 'bench' AND state IN ('held', 'confirmed')),
-		       (SELECT sum(taken) FROM items WHERE sale = 'bench'),
-		       (SELECT sum(total) FROM items WHERE sale = 'bench')`,
-		&b.recorded, &b.users, &b.taken, &b.total)
+	err = query(ctx, filepath.Join(s.data, "ledger", "rushgate.db"), books4, &b.recorded, &b.users, &b.taken, &b.total)
+	return b, err
+}
+
+// clusterBooks reads the same of PostgreSQL, with psql.
+func (s *server) clusterBooks() (b books, err error) {
+	said, err := s.postgres.SQL(database, strings.ReplaceAll(books4, "SELECT (", "SELECT concat_ws(' ', (")+")")
+	if err == nil {
+		_, err = fmt.Sscan(said, &b.recorded, &b.users, &b.taken, &b.total)
+	}
 	return b, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 // Whatever is wrong with a Redis is one line that names the setting and the mend.
 func TestServeRefusesAGate(t *testing.T) {
+	t.Parallel()
 	ledger := postgres.Server(t).NewDatabase(t)
 	away := closedPort(t)
 	closed := testenv.Redis(t, "requirepass sesame")
@@ -35,6 +36,7 @@ func TestServeRefusesAGate(t *testing.T) {
 
 // Two clusters on one Redis would take each other's sales for their own.
 func TestTwoClustersOnOneRedisAreRefused(t *testing.T) {
+	t.Parallel()
 	gate := testenv.Redis(t).URL()
 	one := node(t, "one", postgres.Server(t).NewDatabase(t), "--gate", gate)
 	other := mariadb.Server(t).NewDatabase(t)

@@ -87,6 +87,7 @@ func databaseOf(ledger string) string {
 // Whatever is wrong with a ledger on a server is one line that names the setting
 // and the mend.
 func TestServeRefusesALedger(t *testing.T) {
+	t.Parallel()
 	for name, s := range sqlServers(t) {
 		t.Run(name, func(t *testing.T) {
 			ledger := s.url(t)

@@ -111,8 +111,10 @@ func allThere(t *testing.T, s *binary.Server, ledger string, ids ...string) {
 // A leader that is killed in a burst has lost nothing that it acknowledged, and
 // another one sells on within seconds.
 func TestAStandbyTakesOverFromAKilledLeader(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ledger := database(t)
 			one := node(t, "one", ledger)
 			two := node(t, "two", ledger)
@@ -128,8 +130,10 @@ func TestAStandbyTakesOverFromAKilledLeader(t *testing.T) {
 // A leader that stands still for longer than its lease wakes up when another one
 // sells: it acknowledges nothing more, and stands by.
 func TestALeaderThatWakesUpRecordsNothing(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ledger := database(t)
 			one := node(t, "one", ledger)
 			two := node(t, "two", ledger)
@@ -167,8 +171,10 @@ func TestALeaderThatWakesUpRecordsNothing(t *testing.T) {
 // A member that is killed in a burst takes nothing with it: what it granted is
 // recorded by others, its number is free again, and the rest sell on.
 func TestMembersSellOnWhenOneIsKilled(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ledger, gate := database(t), redis.Server(t).URL()+"?prefix="+name+":"
 			flags := []string{"--gate", gate, "--adopt-after", "1s"}
 			one, two := node(t, "one", ledger, flags...), node(t, "two", ledger, flags...)

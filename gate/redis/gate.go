@@ -111,6 +111,7 @@ type view struct {
 
 	tags  tags
 	hints atomic.Pointer[hints]
+	asked atomic.Bool // somebody has asked for it since the last look
 
 	// What follows belongs to the goroutine that looks now and then.
 	announced rushgate.Mark // at the last look

@@ -80,6 +80,9 @@ func (g *Gate) Peek(now time.Time, a *rushgate.Ask) rushgate.Code {
 	if v == nil {
 		return rushgate.Granted
 	}
+	if !v.asked.Load() { // a look is cheaper than a write that all processors hear of
+		v.asked.Store(true)
+	}
 	h := v.hints.Load()
 	if h == nil {
 		return rushgate.Granted

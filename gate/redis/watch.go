@@ -80,17 +80,14 @@ func (g *Gate) listen(ctx context.Context) {
 func (g *Gate) attend(ctx context.Context) {
 	poll := time.NewTicker(g.opts.Poll)
 	defer poll.Stop()
-	for {
+	for tick := 0; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-g.watch.wake:
 		case <-poll.C:
-			for _, v := range g.views() {
-				if v.current().epoch > 0 {
-					g.note(v.id, false)
-				}
-			}
+			tick++
+			g.noteAll(tick%quietTicks == 0)
 		}
 		g.watch.mu.Lock()
 		dirty, f := g.watch.dirty, g.watch.f
@@ -105,6 +102,20 @@ func (g *Gate) attend(ctx context.Context) {
 					f(sale)
 				}
 			}
+		}
+	}
+}
+
+// quietTicks is how many times less often the gate looks at a sale that nobody
+// asks for: of thousands, few sell at the same time.
+const quietTicks = 20
+
+// noteAll has the sales looked at that somebody has asked for since the last
+// time, or all.
+func (g *Gate) noteAll(quiet bool) {
+	for _, v := range g.views() {
+		if v.current().epoch > 0 && (v.asked.Swap(false) || quiet) {
+			g.note(v.id, false)
 		}
 	}
 }

@@ -67,15 +67,9 @@ func node(t testing.TB, s SharedStorage, number int) *desk {
 // nodes opens so many ledgers over a storage.
 func nodes(t testing.TB, s SharedStorage, n int) []*desk {
 	t.Helper()
-	return nodesFrom(t, s, 0, n)
-}
-
-// nodesFrom is nodes with other numbers, where a storage is used more than once.
-func nodesFrom(t testing.TB, s SharedStorage, first, n int) []*desk {
-	t.Helper()
 	list := make([]*desk, n)
 	for i := range list {
-		list[i] = node(t, s, first+i)
+		list[i] = node(t, s, i)
 	}
 	return list
 }

@@ -157,6 +157,9 @@ func TestAServerThatGoesAndComes(t *testing.T) {
 		if _, err := k.Stock(t.Context(), "s"); err == nil {
 			t.Fatal("read from a server that stands still")
 		}
+		if _, err := k.Tally(t.Context(), "s"); err == nil {
+			t.Fatal("counted by a server that stands still")
+		}
 		must(s.Resume())
 		k.taken(t, 7)
 		must(k.record(k.grant(1)))

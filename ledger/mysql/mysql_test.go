@@ -19,7 +19,7 @@ import (
 )
 
 // server is MariaDB for all tests that leave it alone.
-var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_binlog=0")
+var server = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=0", "sync_binlog=0", "max_allowed_packet=2M")
 
 func TestMain(m *testing.M) {
 	// A story of the model is a thousand statements, and each a round trip:

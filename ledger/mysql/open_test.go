@@ -228,7 +228,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f.Family != "MariaDB" || !strings.HasPrefix(f.Version, "10.") || f.Tables != 0 || f.Known != 1 || f.ID != "" || f.Encrypted || f.ReadOnly || !f.DoubleWrite ||
-		f.FlushLog != 0 || f.Binlog || f.MaxConnections != 151 || f.Connections < 1 || f.MaxPacket != 16<<20 {
+		f.FlushLog != 0 || f.Binlog || f.MaxConnections != 151 || f.Connections < 1 || f.MaxPacket != 2<<20 {
 		t.Errorf("an empty database: %+v", f)
 	}
 	if off := f.Skew - time.Hour; off < -f.Within-time.Millisecond || off > f.Within+time.Millisecond || f.Within <= 0 {

@@ -147,11 +147,6 @@ type task struct {
 	around func(commit func() error) error
 }
 
-// soon is how quickly a connection breaks that was broken before it was used. One
-// that breaks later has waited for a server that says nothing: that is not tried
-// again.
-const soon = time.Second / 2
-
 // write carries out one transaction, several times if other transactions are in
 // the way. An error that is not ErrUnknown means that nothing of it was kept.
 func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error {
@@ -174,7 +169,7 @@ func (l *Ledger) write(ctx context.Context, how task, do func(*tx) error) error 
 		case deadlocked(err) && deadlocks < deadlockRetries:
 			deadlocks++
 			continue
-		case severed(err) && severances < severedRetries && time.Since(began) < soon:
+		case severed(err) && severances < severedRetries && time.Since(began) < l.opts.Patience: // not a server that says nothing
 			severances++
 			continue
 		}

@@ -63,8 +63,11 @@ type session struct {
 // Driver implements driver.Connector.
 func (*session) Driver() driver.Driver { return &mysql.MySQLDriver{} }
 
-// Connect implements driver.Connector.
+// Connect implements driver.Connector. It ends within the patience for short
+// reads, also where the connection is for long ones.
 func (s *session) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.ledger.opts.Patience)
+	defer cancel()
 	base, err := mysql.NewConnector(s.config)
 	if err != nil {
 		return nil, err

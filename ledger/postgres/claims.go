@@ -69,7 +69,7 @@ func (l *Ledger) Claims(ctx context.Context, q rushgate.ClaimQuery) ([]rushgate.
 
 // claimsQuery returns the statement for a page of claims. The detour over id
 // keeps the planner from walking the ids of a whole sale for the few claims of
-// one user.
+// one user; that over state, from walking all that are held.
 func claimsQuery(q rushgate.ClaimQuery) (string, []any) {
 	sql := `SELECT ` + claimColumns + ` FROM claims WHERE sale = $1 AND id > $2`
 	args := []any{q.Sale, int64(q.After)}
@@ -86,7 +86,7 @@ func claimsQuery(q rushgate.ClaimQuery) (string, []any) {
 	}
 	and(`user_id`, q.User)
 	and(`item`, q.Item)
-	and(`state`, string(q.State))
+	and(`state || ''`, string(q.State))
 	args = append(args, q.Limit)
 	return sql + ` ORDER BY ` + order + ` LIMIT $` + strconv.Itoa(len(args)), args
 }
@@ -95,8 +95,9 @@ func claimsQuery(q rushgate.ClaimQuery) (string, []any) {
 func (l *Ledger) Find(ctx context.Context, sale string, ids []rushgate.ID, keys []string) ([]rushgate.Claim, error) {
 	var found []rushgate.Claim
 	err := l.readShortly(ctx, func(ctx context.Context, q querier) (err error) {
-		found, err = list(ctx, q, scanClaim, `SELECT `+claimColumns+` FROM claims WHERE id = ANY($2) AND sale = $1
-			UNION SELECT `+claimColumns+` FROM claims WHERE sale = $1 AND idem_key = ANY($3) AND idem_key IS NOT NULL`,
+		found, err = list(ctx, q, scanClaim, `SELECT `+claimColumns+` FROM claims WHERE id = ANY($2) AND sale || '' = $1
+			UNION SELECT `+claimColumns+` FROM unnest($3::text[]) AS k(wanted), claims
+				WHERE sale = $1 AND idem_key = k.wanted AND idem_key IS NOT NULL`,
 			sale, numbers(ids), keys)
 		return err
 	})

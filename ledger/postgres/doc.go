@@ -33,8 +33,8 @@
 // Nothing waits without bound. The settings of a session are in session.go: for
 // somebody else's lock it waits LockWait (5 seconds); a transaction in which
 // nothing happens for 3 seconds is ended by the server, so that a node that was
-// paused in the middle holds nobody up for longer; and a whole transaction has
-// 20 seconds by this program's clock. These settings travel as startup parameters: a
+// paused in the middle holds nobody up for longer; and a server that is silent for
+// Patience (10 seconds) is given up. These settings travel as startup parameters: a
 // connection pooler between must know them, and must keep a session together
 // (PgBouncer: pool_mode=session, ignore_startup_parameters is not enough).
 //

@@ -28,11 +28,15 @@ type Facts struct {
 // Probe looks at a server without changing anything; the tables need not be
 // there. now is this program's clock.
 func Probe(ctx context.Context, url string, now func() time.Time) (*Facts, error) {
-	t, err := parse(url)
+	var o Options
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	t, err := parse(url, o.Patience)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, shortTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*o.Patience) // connecting, and looking
 	defer cancel()
 	f, err := t.probe(ctx, now)
 	if err != nil {

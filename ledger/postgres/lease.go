@@ -134,10 +134,10 @@ func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn)
 	if l.w == nil {
 		return errReadOnly
 	}
-	ctx, cancel := context.WithTimeout(ctx, shortTime)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.whole())
 	defer cancel()
 	for range attempts {
-		err = readAgain(ctx, l.short, func() error {
+		err = readFrom(ctx, l.short, func() error {
 			conn, err := l.short.Acquire(ctx)
 			if err != nil {
 				return err
@@ -146,7 +146,7 @@ func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn)
 			return f(ctx, conn.Conn())
 		})
 		if !again(err) {
-			return err
+			break
 		}
 	}
 	return err

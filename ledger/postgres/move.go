@@ -10,12 +10,12 @@ import (
 )
 
 // One statement moves the claims, gives their units to whom they belong, and
-// tells of it. The claims are found by their ids alone: the detours over state
-// and expires_at keep the planner from walking all that are held.
+// tells of it. The claims are found by their ids alone: the detours over the
+// other columns keep the planner from walking a whole sale, or all that are held.
 const (
 	sqlMove = `WITH m AS (
 		UPDATE claims SET state = $2::text, ended_at = $4, slot = CASE $2::text WHEN 'confirmed' THEN slot END
-		WHERE id = ANY($1) AND sale = $3 AND state || '' = 'held' AND expires_at + 0 `
+		WHERE id = ANY($1) AND sale || '' = $3 AND state || '' = 'held' AND expires_at + 0 `
 	sqlMoved = ` $4 RETURNING ` + claimColumns + `
 	), stock AS (
 		UPDATE items SET

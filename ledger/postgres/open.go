@@ -19,6 +19,11 @@ type Options struct {
 	// server's max_connections.
 	Writers, Readers int
 
+	// Patience is how long the server may be silent during a batch or a short
+	// read before the connection is given up for lost, 100 ms to 1 minute;
+	// connecting has to succeed within it, too. Default 10 s.
+	Patience time.Duration
+
 	// LockWait is how long a batch waits for a row that somebody else has,
 	// 100 ms to 1 minute. Default 5 s: longer than a paused node can hold one.
 	LockWait time.Duration
@@ -46,11 +51,14 @@ func (o *Options) defaults() error {
 	if o.Readers == 0 {
 		o.Readers = 4
 	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
 	if o.LockWait == 0 {
 		o.LockWait = 5 * time.Second
 	}
-	if o.LockWait < 100*time.Millisecond || o.LockWait > time.Minute {
-		return errors.New("postgres: LockWait must be 100ms to 1m")
+	if min(o.Patience, o.LockWait) < 100*time.Millisecond || max(o.Patience, o.LockWait) > time.Minute {
+		return errors.New("postgres: Patience and LockWait must be 100ms to 1m")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -121,7 +129,7 @@ func begin(url string, opts Options) (*Ledger, error) {
 	if err := opts.defaults(); err != nil {
 		return nil, err
 	}
-	t, err := parse(url)
+	t, err := parse(url, opts.Patience)
 	if err != nil {
 		return nil, err
 	}
@@ -162,14 +170,14 @@ const shortConnections = 3
 // connect opens the pools.
 func (l *Ledger) connect(ctx context.Context) (err error) {
 	if !l.target.readOnly {
-		if l.w, err = l.pool(ctx, l.opts.Writers, writing(l.opts.LockWait)); err != nil {
+		if l.w, err = l.pool(ctx, l.opts.Writers, l.opts.writing()); err != nil {
 			return err
 		}
 	}
 	if l.r, err = l.pool(ctx, l.opts.Readers, reading()); err != nil {
 		return err
 	}
-	l.short, err = l.pool(ctx, shortConnections, shortly(l.opts.LockWait, l.target.readOnly))
+	l.short, err = l.pool(ctx, shortConnections, l.opts.shortly(l.target.readOnly))
 	return err
 }
 

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +19,19 @@ import (
 
 var server = testenv.SharedPostgres("max_connections=200")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+func TestMain(m *testing.M) {
+	// A story of the model is a thousand statements, and each a round trip:
+	// fewer of them are told here, unless the command line wants more.
+	if err := flag.Set("rapid.checks", "12"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(server.Around(m))
+}
 
 // schema is the storage of a ledger: a schema of its own in the shared server's
 // database, which is as good as a database, and made in a tenth of the time.
 type schema struct {
+	name  string
 	url   string
 	admin *pgx.Conn
 }
@@ -35,7 +44,7 @@ func newSchema(t testing.TB) schema {
 		t.Fatal(err)
 	}
 	name := "s" + strings.ToLower(rand.Text())
-	s := schema{url: url + "&search_path=" + name, admin: admin}
+	s := schema{name: name, url: url + "&search_path=" + name + "&application_name=" + name, admin: admin}
 	s.sql(t, "CREATE SCHEMA "+name)
 	s.sql(t, "SET search_path TO "+name)
 	s.sql(t, "SET client_min_messages TO warning")
@@ -62,6 +71,18 @@ func (s schema) Open(t testing.TB, commit func(func() error) error) rushgate.Led
 		t.Fatalf("open: %v", err)
 	}
 	return l
+}
+
+// hand is a connection of a test's own, beside the ledger.
+func (s schema) hand(t testing.TB) schema {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	s.admin = conn
+	return s
 }
 
 // begin begins a transaction on a connection of its own. A panic of the test
@@ -108,23 +129,49 @@ func (s schema) Doubt(t testing.TB, batch int64) (end func(commit bool)) {
 func (s schema) Waiting(t testing.TB) (waiting bool) {
 	t.Helper()
 	// The activity of others is read anew with each statement outside of a transaction.
-	const sql = `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock')`
-	if err := s.admin.QueryRow(context.Background(), sql).Scan(&waiting); err != nil {
+	const sql = `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1)`
+	if err := s.admin.QueryRow(context.Background(), sql, s.name).Scan(&waiting); err != nil {
 		t.Fatal(err)
 	}
 	return waiting
 }
 
-func factory() ledgertest.Factory {
-	return ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return newSchema(t) }}
+// shelf holds schemas whose tables are there, and empty: to make them takes
+// longer than most stories.
+type shelf struct {
+	t     *testing.T // owns the schemas
+	spare []schema
 }
 
-func shared() ledgertest.SharedFactory {
-	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return newSchema(t) }}
+func (s *shelf) take(t testing.TB) schema {
+	if n := len(s.spare); n > 0 {
+		last := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		t.Cleanup(func() { s.empty(last) })
+		return last
+	}
+	made := newSchema(s.t)
+	t.Cleanup(func() { s.empty(made) })
+	return made
 }
 
-func TestLedger(t *testing.T) { ledgertest.Run(t, factory()) }
+func (s *shelf) empty(used schema) {
+	for _, table := range []string{"sales", "items", "claims", "events", "batches", "leases"} {
+		used.sql(s.t, "DELETE FROM "+table)
+	}
+	s.spare = append(s.spare, used)
+}
 
-func TestShared(t *testing.T) { ledgertest.RunShared(t, shared()) }
+func TestLedger(t *testing.T) {
+	s := &shelf{t: t}
+	ledgertest.Run(t, ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return s.take(t) }})
+}
 
-func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared()) }
+func shared(t *testing.T) ledgertest.SharedFactory {
+	s := &shelf{t: t}
+	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return s.take(t) }}
+}
+
+func TestShared(t *testing.T) { ledgertest.RunShared(t, shared(t)) }
+
+func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared(t)) }

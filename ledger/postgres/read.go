@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,48 +15,53 @@ import (
 
 // read calls f with the pool of readers.
 func (l *Ledger) read(ctx context.Context, f func(context.Context, querier) error) error {
-	return readAgain(ctx, l.r, func() error { return f(ctx, l.r) })
+	return readFrom(ctx, l.r, func() error { return f(ctx, l.r) })
 }
 
 // readShortly is read for what a desk must know before it goes on: one look
-// through an index, within 10 seconds. Such reads have connections of their own,
+// through an index, within Patience. Such reads have connections of their own,
 // so that lists and audits of large sales, however many, never stop the selling.
 func (l *Ledger) readShortly(ctx context.Context, f func(context.Context, querier) error) error {
-	ctx, cancel := context.WithTimeout(ctx, shortTime)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
 	defer cancel()
-	return readAgain(ctx, l.short, func() error { return f(ctx, l.short) })
+	return readFrom(ctx, l.short, func() error { return f(ctx, l.short) })
 }
 
 // readAtOnce is read in a transaction: everything that f reads is of one moment.
 func (l *Ledger) readAtOnce(ctx context.Context, f func(context.Context, querier) error) error {
+	begun := false
 	return readFrom(ctx, l.r, func() error {
+		if begun {
+			return errBegun
+		}
 		how := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return pgx.BeginTxFunc(ctx, l.r, how, func(tx pgx.Tx) error { return f(ctx, tx) })
+		return pgx.BeginTxFunc(ctx, l.r, how, func(tx pgx.Tx) error {
+			begun = true
+			return f(ctx, tx)
+		})
 	})
 }
 
-// readFrom carries out a read of a pool, and has its connections replaced when
-// the server has gone away.
+// readFrom carries out a read of a pool. When the server has gone away since the
+// connections were made, they are replaced, and the read is tried once more.
 func readFrom(ctx context.Context, pool *pgxpool.Pool, read func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	err := read()
-	if stale(err) {
-		pool.Reset()
+	if !stale(err) {
+		return err
+	}
+	pool.Reset()
+	if once := read(); once != errBegun {
+		err = once
 	}
 	return err
 }
 
-// readAgain is readFrom for what may be carried out twice: a connection that broke
-// while nobody used it costs nobody an answer.
-func readAgain(ctx context.Context, pool *pgxpool.Pool, read func() error) error {
-	err := readFrom(ctx, pool, read)
-	if stale(err) {
-		err = readFrom(ctx, pool, read)
-	}
-	return err
-}
+// errBegun says that a read which has begun is not begun again: somebody has
+// been told a part of it.
+var errBegun = errors.New("begun already")
 
 const (
 	saleColumns = `id, name, opens_at, closes_at, per_user, hold_ms, ack, frozen, ended, epoch, version, shards, created_at`

@@ -11,7 +11,7 @@ import (
 )
 
 // Record implements [rushgate.Ledger]. ctx is looked at before the transaction
-// begins: one that has begun is brought to its end, within 20 seconds.
+// begins: one that has begun is brought to its end, within LockWait and Patience.
 //
 // Move.Moved is filled also when the error is ErrUnknown: it is what has
 // happened if Recorded says that the batch was committed.

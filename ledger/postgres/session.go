@@ -11,21 +11,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The bounds of time. Whoever waits for a lock outlasts the paused holder of one
-// (pausedTime < LockWait), and whoever asks what became of a commit outlasts the
-// transaction that it may still belong to (pausedTime < doubtTime).
+// The bounds of time, beside Options.Patience and Options.LockWait. By default,
+// whoever waits for a lock outlasts the paused holder of one; whoever asks what
+// became of a commit always outlasts the transaction that it may still belong to.
 const (
-	connectTime     = 5 * time.Second  // for a new connection
-	pingTime        = 2 * time.Second  // for an idle connection to show that it lives
-	pausedTime      = 3 * time.Second  // a transaction in which nothing happens; the server ends it
-	statementTime   = 15 * time.Second // of one statement of a batch; the server ends it
-	transactionTime = 20 * time.Second // of a whole batch, by this program's clock
-	shortTime       = 10 * time.Second // of a short read
-	doubtTime       = 15 * time.Second // for a commit that may still be on its way
-	readTime        = 10 * time.Minute // of one statement of a long read; the server ends it
-	usedTime        = time.Minute      // between two statements of a snapshot
-	prepareTime     = 2 * time.Minute  // for Open, with migrations by this node or another
+	pausedTime  = 3 * time.Second  // a transaction in which nothing happens; the server ends it
+	pingTime    = 2 * time.Second  // for an idle connection to show that it lives
+	readTime    = 10 * time.Minute // of one statement of a long read; the server ends it
+	usedTime    = time.Minute      // between two statements of a snapshot
+	prepareTime = 2 * time.Minute  // for Open, with migrations by this node or another
 )
+
+// whole is how long a transaction may take by this program's clock.
+func (o *Options) whole() time.Duration { return o.LockWait + o.Patience }
+
+// doubt is how long a transaction is waited for whose COMMIT may still be on its way.
+func (o *Options) doubt() time.Duration { return pausedTime + o.Patience }
 
 // settings are what a session sets at its start, unless the URL says otherwise.
 type settings map[string]string
@@ -44,28 +45,35 @@ func always() settings {
 
 // writing are the settings of sessions that record batches. Every row is found
 // by an index, and the plans are made once: a plan from the time when the
-// tables were nearly empty must not be one that reads them from end to end.
-func writing(lockWait time.Duration) settings {
+// tables were nearly empty must not be one that reads them from end to end. So
+// what would be cheaper for small tables is switched off.
+func (o *Options) writing() settings {
 	s := always()
-	s["lock_timeout"] = milliseconds(lockWait)
-	s["statement_timeout"] = milliseconds(max(statementTime, lockWait+time.Second))
+	s["lock_timeout"] = milliseconds(o.LockWait)
+	s["statement_timeout"] = milliseconds(o.whole() + pausedTime)
 	s["idle_in_transaction_session_timeout"] = milliseconds(pausedTime)
-	s["enable_seqscan"] = "off"
+	for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
+		s[way] = "off"
+	}
 	s["plan_cache_mode"] = "force_generic_plan"
 	return s
 }
 
+// reading are the settings of sessions for reads of any length. Their statements
+// are planned each time, for the tables as they are now.
 func reading() settings {
 	s := always()
 	s["default_transaction_read_only"] = "on"
 	s["statement_timeout"] = milliseconds(readTime)
+	s["plan_cache_mode"] = "force_custom_plan"
 	s["idle_in_transaction_session_timeout"] = milliseconds(usedTime)
 	return s
 }
 
 // shortly are the settings of sessions for leases and short reads.
-func shortly(lockWait time.Duration, readOnly bool) settings {
-	s := writing(lockWait)
+func (o *Options) shortly(readOnly bool) settings {
+	s := o.writing()
+	s["plan_cache_mode"] = "force_custom_plan"
 	if readOnly {
 		s["default_transaction_read_only"] = "on"
 	}
@@ -78,8 +86,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 func (t *target) connect(ctx context.Context) (*pgx.Conn, error) {
 	c := t.config.ConnConfig.Copy()
 	always().into(c)
-	conn, err := pgx.ConnectConfig(ctx, c)
-	return conn, err
+	return pgx.ConnectConfig(ctx, c)
 }
 
 func (s settings) into(c *pgx.ConnConfig) {
@@ -96,7 +103,7 @@ func (l *Ledger) pool(ctx context.Context, n int, s settings) (*pgxpool.Pool, er
 	c := l.target.config.Copy()
 	s.into(c.ConnConfig)
 	c.MaxConns, c.MinConns, c.MinIdleConns = int32(n), 0, 0
-	c.PingTimeout = pingTime
+	c.PingTimeout = min(pingTime, l.opts.Patience)
 	c.AfterConnect = l.greet
 	return pgxpool.NewWithConfig(ctx, c)
 }

@@ -26,9 +26,9 @@ func (l *Ledger) settle(ctx context.Context, batch int64) (recorded bool, err er
 		})
 		return recorded, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, doubtTime)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.doubt())
 	defer cancel()
-	err = readAgain(ctx, l.short, func() error {
+	err = readFrom(ctx, l.short, func() error {
 		recorded, err = l.tryRow(ctx, batch)
 		return err
 	})
@@ -44,7 +44,7 @@ func (l *Ledger) tryRow(ctx context.Context, batch int64) (recorded bool, err er
 	defer conn.Release()
 	p := &pipe{conn: conn.Conn()}
 	p.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
-	p.exec(simply, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, doubtTime.Milliseconds()))
+	p.exec(simply, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, l.opts.doubt().Milliseconds()))
 	p.exec(func(rows int64, err error) error {
 		recorded = rows == 0
 		return err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -18,7 +19,7 @@ type target struct {
 }
 
 // parse reads a URL, and says what is wrong with it without telling its password.
-func parse(url string) (target, error) {
+func parse(url string, patience time.Duration) (target, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return target{}, errors.New("the ledger's address must be postgres://user:password@host:port/database")
 	}
@@ -27,8 +28,8 @@ func parse(url string) (target, error) {
 		return target{}, fmt.Errorf("the ledger's address is not postgres://user:password@host:port/database: %w", oneLine(err))
 	}
 	cc := c.ConnConfig
-	if cc.ConnectTimeout == 0 || cc.ConnectTimeout > connectTime {
-		cc.ConnectTimeout = connectTime
+	if cc.ConnectTimeout == 0 || cc.ConnectTimeout > patience {
+		cc.ConnectTimeout = patience
 	}
 	cc.DialFunc = dial()
 	if cc.ValidateConnect == nil && severalHosts(&cc.Config) {

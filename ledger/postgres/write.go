@@ -15,18 +15,26 @@ import (
 // resolve a deadlock.
 const attempts = 6
 
-// write carries out one transaction, and tries it again when the server ended it
-// to resolve a deadlock. An error that is not ErrUnknown means that nothing of
-// it was kept.
+// write carries out one transaction. It is tried again when the server ended it
+// to resolve a deadlock, and once when its connection broke before the COMMIT,
+// as all do when the server was restarted. An error that is not ErrUnknown means
+// that nothing of it was kept.
 func (l *Ledger) write(ctx context.Context, under *guard, around func(func() error) error, do func(context.Context, *tx) error) (err error) {
 	if l.w == nil {
 		return errReadOnly
 	}
+	broken := false
 	for range attempts {
-		if err = ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err = l.attempt(ctx, under, around, do); !again(err) {
+		err = l.attempt(ctx, under, around, do)
+		switch {
+		case errors.Is(err, rushgate.ErrUnknown):
+			return err
+		case stale(err) && !broken:
+			broken = true
+		case !again(err):
 			return err
 		}
 	}
@@ -37,14 +45,14 @@ func (l *Ledger) write(ctx context.Context, under *guard, around func(func() err
 // that has begun is brought to its end, so that a caller who goes away does not
 // turn a known outcome into an unknown one.
 func (l *Ledger) attempt(ctx context.Context, under *guard, around func(func() error) error, do func(context.Context, *tx) error) error {
-	waiting, cancel := context.WithTimeout(ctx, transactionTime)
+	waiting, cancel := context.WithTimeout(ctx, l.opts.whole())
 	defer cancel()
 	conn, err := l.w.Acquire(waiting)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), transactionTime)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), l.opts.whole())
 	defer cancel()
 	t := &tx{pipe: pipe{conn: conn.Conn()}, sales: map[string]*standing{}}
 	t.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
