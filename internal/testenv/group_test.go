@@ -49,6 +49,13 @@ func TestSentinelsReplaceAMasterThatIsGone(t *testing.T) {
 	if now, err := g.Master(); err != nil || now != next {
 		t.Errorf("the master changed again: %v", err)
 	}
+	if err := until(agreement, nil, g.Complete); err != nil {
+		t.Fatal(err)
+	}
+	asked(t, g.Sentinels[0], "SENTINEL", "FAILOVER", g.Name)
+	if last, err := g.MasterAfter(next); err != nil || last == next {
+		t.Errorf("there is no other master although one was asked for: %v", err)
+	}
 }
 
 func TestAClusterReplacesAMasterThatIsGone(t *testing.T) {

@@ -65,8 +65,15 @@ func (g *SentinelGroup) begin(replicas int, settings []string) error {
 		}
 		g.Sentinels = append(g.Sentinels, s)
 	}
+	return until(agreement, nil, g.Complete)
+}
+
+// Complete is an error unless every sentinel sees the others and all replicas
+// well: only then would the group survive the loss of its master, and not if it
+// has only just replaced one.
+func (g *SentinelGroup) Complete() error {
 	for _, s := range g.Sentinels {
-		if err := until(agreement, nil, func() error { return g.informed(s) }); err != nil {
+		if err := g.informed(s); err != nil {
 			return err
 		}
 	}
@@ -118,45 +125,34 @@ func (s *RedisServer) watches(pid int) error {
 	return err
 }
 
-// Complete is an error unless every sentinel sees the others and all replicas
-// well: then the group would survive the loss of its master.
-func (g *SentinelGroup) Complete() error {
-	for _, s := range g.Sentinels {
-		if err := g.informed(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// informed is an error as long as a sentinel does not know the others and all
-// replicas: then it could not replace the master.
+// informed is an error as long as a sentinel does not see everybody else well.
 func (g *SentinelGroup) informed(s *RedisServer) error {
-	for _, known := range []struct {
-		kind string
-		want int
-	}{{"SENTINELS", len(g.Sentinels) - 1}, {"REPLICAS", len(g.Servers) - 1}} {
-		text, err := s.ask("SENTINEL", known.kind, g.Name)
-		if err != nil {
-			return err
-		}
-		if well := countWell(text); well != known.want {
-			return fmt.Errorf("the sentinel at %s sees %d %s that are well, want %d", s.Addr, well, strings.ToLower(known.kind), known.want)
-		}
+	others, err := s.ask("SENTINEL", "SENTINELS", g.Name)
+	if err != nil {
+		return err
+	}
+	replicas, err := s.ask("SENTINEL", "REPLICAS", g.Name)
+	if err != nil {
+		return err
+	}
+	sees := [2]int{count(others, "flags", "sentinel"), min(count(replicas, "flags", "slave"), count(replicas, "master-link-status", "ok"))}
+	if want := [2]int{len(g.Sentinels) - 1, len(g.Servers) - 1}; sees != want {
+		return fmt.Errorf("the sentinel at %s sees %d other sentinels and %d replicas that are well, want %d and %d",
+			s.Addr, sees[0], sees[1], want[0], want[1])
 	}
 	return nil
 }
 
-// countWell counts the servers with which nothing is wrong, in a list of names
-// and values on alternating lines.
-func countWell(list string) (well int) {
+// count counts a name with a value in a list of names and values on alternating
+// lines.
+func count(list, name, value string) (n int) {
 	lines := strings.Split(list, "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
-		if lines[i] == "flags" && (lines[i+1] == "slave" || lines[i+1] == "sentinel") {
-			well++
+		if lines[i] == name && lines[i+1] == value {
+			n++
 		}
 	}
-	return well
+	return n
 }
 
 // Addrs returns the addresses of the sentinels, which is what clients are given.
