@@ -16,7 +16,7 @@ func TestAServerThatGoesAndComes(t *testing.T) {
 	t.Parallel()
 	s := testenv.PostgreSQL(t)
 	inside := func() {}
-	k := newTill(t, s.URL("postgres"), postgres.Options{Patience: time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
+	k := newTill(t, s.URL("postgres"), postgres.Options{Patience: 2 * time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
 		inside()
 		return commit()
 	}})
@@ -105,7 +105,7 @@ func TestANetworkThatLosesACommit(t *testing.T) {
 	proxy := testenv.NewProxy(t, server.Server(t).Addr)
 	inside := func() {}
 	through := s.through(t, proxy.Addr)
-	k := newTill(t, through, postgres.Options{Patience: time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
+	k := newTill(t, through, postgres.Options{Patience: 2 * time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
 		inside()
 		return commit()
 	}})

@@ -98,7 +98,7 @@ func acquire(ctx context.Context, conn *pgx.Conn, want rushgate.Lease, ttl time.
 // takeOver takes a lease that is free or over; otherwise the error is that there
 // is no row.
 func takeOver(ctx context.Context, conn *pgx.Conn, args []any) (got rushgate.Lease, err error) {
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(pgx.Tx) error {
 		p := pipe{conn: conn}
 		p.exec(simply, sqlSeize, args[0])
 		p.query(func(rows pgx.Rows) (err error) {

@@ -71,7 +71,7 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 	away := nobody.Addr().String()
 	for name, c := range map[string]struct{ url, words string }{
 		"silent":    {s.through(t, away), "did not answer in time"},
-		"password":  {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("rushgate", "secret") }), `refuses the password of user "rushgate"`},
+		"password":  {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("quick", "secret") }), `refuses the password of user "quick"`},
 		"user":      {changed(t, s.url, func(u *url.URL) { u.User = url.UserPassword("nobody", "secret") }), `user "nobody"`},
 		"database":  {changed(t, s.url, func(u *url.URL) { u.Path = "/nowhere" }), `no database "nowhere": make it`},
 		"tls":       {strings.Replace(s.url, "sslmode=disable", "sslmode=require", 1), "does not speak TLS"},
@@ -154,7 +154,13 @@ func TestWhoeverOnlyReads(t *testing.T) {
 
 // TestManyNodesStartAtOnce on an empty database: one makes the tables.
 func TestManyNodesStartAtOnce(t *testing.T) {
-	s := newSchema(t)
+	for range 4 {
+		startAtOnce(t, newSchema(t))
+	}
+}
+
+func startAtOnce(t *testing.T, s schema) {
+	t.Helper()
 	var nodes sync.WaitGroup
 	ids := make([]string, 6)
 	for i := range ids {

@@ -22,7 +22,7 @@ var server = testenv.SharedPostgres("max_connections=200")
 func TestMain(m *testing.M) {
 	// A story of the model is a thousand statements, and each a round trip:
 	// fewer of them are told here, unless the command line wants more.
-	if err := flag.Set("rapid.checks", "12"); err != nil {
+	if err := flag.Set("rapid.checks", "10"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(server.Around(m))
@@ -38,7 +38,7 @@ type schema struct {
 
 func newSchema(t testing.TB) schema {
 	t.Helper()
-	url := server.Server(t).URL("postgres")
+	url := quick(t, server.Server(t))
 	admin, err := pgx.Connect(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -85,14 +85,15 @@ func (s schema) hand(t testing.TB) schema {
 	return s
 }
 
-// begin begins a transaction on a connection of its own. A panic of the test
-// aside, end ends both.
+// begin begins a transaction on a connection of its own. end ends both; the end
+// of the test does too, if it fails before.
 func (s schema) begin(t testing.TB, sql string, args ...any) (end func(commit bool)) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
 	tx, err := conn.Begin(context.Background())
 	if err == nil {
 		_, err = tx.Exec(context.Background(), sql, args...)
@@ -163,6 +164,7 @@ func (s *shelf) empty(used schema) {
 }
 
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	s := &shelf{t: t}
 	ledgertest.Run(t, ledgertest.Factory{New: func(t testing.TB) ledgertest.Storage { return s.take(t) }})
 }
@@ -172,6 +174,12 @@ func shared(t *testing.T) ledgertest.SharedFactory {
 	return ledgertest.SharedFactory{New: func(t testing.TB) ledgertest.SharedStorage { return s.take(t) }}
 }
 
-func TestShared(t *testing.T) { ledgertest.RunShared(t, shared(t)) }
+func TestShared(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunShared(t, shared(t))
+}
 
-func TestLeases(t *testing.T) { ledgertest.RunLeases(t, shared(t)) }
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunLeases(t, shared(t))
+}

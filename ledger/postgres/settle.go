@@ -43,7 +43,7 @@ func (l *Ledger) tryRow(ctx context.Context, batch int64) (recorded bool, err er
 	}
 	defer conn.Release()
 	p := &pipe{conn: conn.Conn()}
-	p.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	p.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED`)
 	p.exec(simply, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, l.opts.doubt().Milliseconds()))
 	p.exec(func(rows int64, err error) error {
 		recorded = rows == 0

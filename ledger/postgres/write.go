@@ -55,7 +55,7 @@ func (l *Ledger) attempt(ctx context.Context, under *guard, around func(func() e
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), l.opts.whole())
 	defer cancel()
 	t := &tx{pipe: pipe{conn: conn.Conn()}, sales: map[string]*standing{}}
-	t.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
+	t.exec(simply, `BEGIN ISOLATION LEVEL READ COMMITTED`)
 	if under != nil {
 		t.keep(under)
 	}
