@@ -21,6 +21,9 @@ func (n *node) adoptAll(ctx context.Context) {
 			if _, err := n.adopt(ctx, sale.ID, n.adoptAfter); err != nil && ctx.Err() == nil {
 				n.log.Warn("orphaned claims could not be adopted; trying again", "sale", sale.ID, "error", err)
 			}
+			if mark, err := n.gate.Mark(ctx, sale.ID); err == nil && mark.Epoch != 0 {
+				n.inStep(n.catalog.sale(sale.ID), mark)
+			}
 			if _, err := n.mendWithin(ctx, sale.ID); err != nil && ctx.Err() == nil {
 				n.log.Warn("units between shards could not be brought home; trying again", "sale", sale.ID, "error", err)
 			}
@@ -67,20 +70,21 @@ func (n *node) adoptClaims(ctx context.Context, sale string, epoch int64, claims
 	if err != nil {
 		return err
 	}
-	var missing []Claim
+	var missing, taken []Claim
 	for _, c := range claims {
 		if st.byKey(&c) != nil {
-			if err := n.gate.Forget(ctx, []Claim{c}); err != nil {
-				return err
-			}
+			taken = append(taken, c)
 		} else if st.byID(&c) == nil {
 			missing = append(missing, c)
 		}
 	}
+	if err := n.giveUp(ctx, s, taken); err != nil {
+		return err
+	}
 	if len(missing) > 0 {
 		b := &Batch{ID: int64(n.ids.next()), At: n.now().Truncate(time.Millisecond),
 			Steps: []Step{&Grant{Sale: sale, Epoch: epoch, PerUser: s.PerUser, Claims: missing}}}
-		if err := n.recordAdopted(ctx, b, s); err != nil {
+		if err := n.recordAdopted(ctx, b, s, missing); err != nil {
 			return err
 		}
 		n.observe.Adopted(len(missing))
@@ -90,13 +94,31 @@ func (n *node) adoptClaims(ctx context.Context, sale string, epoch int64, claims
 	return n.clear(ctx, append(st.claims(), missing...))
 }
 
-// recordAdopted records adopted claims. If the ledger refuses them, the gate was
-// wrong about the sale: it is mended.
-func (n *node) recordAdopted(ctx context.Context, b *Batch, s *Sale) error {
+// giveUp takes claims back that will never be recorded. Those of which their
+// buyers may have heard are written down as revoked.
+func (n *node) giveUp(ctx context.Context, s *Sale, claims []Claim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	if s.Ack != Recorded {
+		if err := n.revoke(ctx, s.ID, claims); err != nil {
+			return err
+		}
+	}
+	return n.gate.Forget(ctx, claims)
+}
+
+// recordAdopted records adopted claims. If the ledger refuses them although none
+// of them is there, the gate was wrong about the sale: it is mended.
+func (n *node) recordAdopted(ctx context.Context, b *Batch, s *Sale, claims []Claim) error {
 	err := n.ledger.Record(ctx, b)
 	var barrier *BarrierError
-	if errors.As(err, &barrier) && barrier.Barrier != BarrierID { // ids: somebody else was faster, the next step finds them
-		n.doubt(s.ID, s.Epoch)
+	if !errors.As(err, &barrier) {
+		return err
+	}
+	st, findErr := n.standing(ctx, s.ID, claims)
+	if findErr == nil && len(st.ids) == 0 && barrier.Barrier != BarrierID {
+		n.doubt(s.ID, s.Epoch) // otherwise somebody else was faster: the next step finds them
 	}
 	return err
 }
@@ -124,31 +146,45 @@ func (n *node) clear(ctx context.Context, recorded []Claim) error {
 }
 
 // drain records what the gate granted under an epoch and nobody recorded, before
-// that epoch ends. What the ledger refuses was lost, if it was acknowledged, and
-// is written down as revoked.
+// that epoch ends. What the ledger refuses for good was lost, if it was
+// acknowledged, and is written down as revoked.
 func (n *node) drain(ctx context.Context, sale string, epoch int64) error {
 	if epoch == 0 {
 		return nil
 	}
-	_, err := n.adopt(ctx, sale, 0)
-	var barrier *BarrierError
-	if !errors.As(err, &barrier) {
-		return err
+	var err error
+	for range drainTries { // others may record the same claims at the same time
+		if _, err = n.adopt(ctx, sale, 0); barrierOf(err) == "" {
+			return err
+		}
 	}
-	s, err := n.ledger.Sale(ctx, sale)
-	if err != nil || s.Ack == Recorded {
-		return err // nobody was told of them
+	s, readErr := n.ledger.Sale(ctx, sale)
+	if readErr != nil || s.Ack == Recorded {
+		return readErr // nobody was told of what is left
 	}
+	return n.drainEach(ctx, s)
+}
+
+// drainTries bounds how often all that is left is recorded together before it is
+// tried one by one.
+const drainTries = 5
+
+// drainEach records claim by claim what could not be recorded together, and
+// gives up those that the ledger refuses alone.
+func (n *node) drainEach(ctx context.Context, s *Sale) error {
 	for range adoptLimit {
-		claims, _, err := n.gate.Orphans(ctx, sale, 0, adoptLimit)
+		claims, epoch, err := n.gate.Orphans(ctx, s.ID, 0, adoptLimit)
 		if err != nil || len(claims) == 0 {
 			return err
 		}
-		if err := n.revoke(ctx, sale, claims); err != nil {
-			return err
-		}
-		if err := n.gate.Forget(ctx, claims); err != nil {
-			return err
+		for _, c := range claims {
+			err := n.adoptClaims(ctx, s.ID, epoch, []Claim{c})
+			if barrierOf(err) != "" {
+				err = n.giveUp(ctx, s, []Claim{c})
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

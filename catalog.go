@@ -10,6 +10,8 @@ import (
 type catalog struct {
 	sales sync.Map // id → *Sale
 	count atomic.Int64
+
+	weaker atomic.Bool // there is, or was, a sale whose level is below Recorded
 }
 
 // sale returns a sale that must not be changed, or nil.
@@ -33,6 +35,9 @@ func (c *catalog) all() []*Sale {
 // put adds or replaces a sale, unless a newer state of it is there: two who read
 // the ledger may come in any order. The catalog keeps s.
 func (c *catalog) put(s *Sale) {
+	if s.Ack != Recorded {
+		c.weaker.Store(true)
+	}
 	for {
 		had, there := c.sales.LoadOrStore(s.ID, s)
 		if !there {

@@ -72,13 +72,14 @@ func (c *commons) Load(ctx context.Context, s rushgate.Snapshot) error {
 	})
 }
 
-func (c *commons) Put(ctx context.Context, s *rushgate.Sale) error {
+func (c *commons) Put(ctx context.Context, put *rushgate.Put) error {
+	s := put.Sale
 	return c.change(s.ID, func(p *picture) error {
-		if p == nil || p.rules.Epoch != s.Epoch || p.rules.Version >= s.Version {
+		if p == nil || p.rules.Epoch != s.Epoch || p.rules.Version >= s.Version || put.Was != 0 && put.Was != p.rules.Version {
 			return rushgate.ErrStale
 		}
 		p.rules = *s
-		return c.gate.Put(ctx, s)
+		return c.gate.Put(ctx, put)
 	})
 }
 
@@ -141,6 +142,12 @@ func (c *commons) Return(ctx context.Context, claims []rushgate.Claim) error {
 }
 
 func (c *commons) Forget(ctx context.Context, claims []rushgate.Claim) error {
+	c.mu.Lock()
+	claims = slices.DeleteFunc(slices.Clone(claims), func(claim rushgate.Claim) bool {
+		p := c.sales[claim.Sale]
+		return p == nil || p.journal[claim.ID].ID == 0
+	})
+	c.mu.Unlock()
 	return c.each(claims, func(l []rushgate.Claim) error { return c.gate.Forget(ctx, l) })
 }
 

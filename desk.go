@@ -171,11 +171,25 @@ func (d *desk) loop() {
 
 // serve takes a batch along the path: gate, ledger, gate again, receipts.
 func (d *desk) serve(b *batch) {
+	if d.ended(b) {
+		return
+	}
 	if b = d.sure(b); len(b.tickets) == 0 {
 		return
 	}
 	b.decide()
 	d.finish(b)
+}
+
+// ended turns a batch away when the desk has failed: the gate must not be asked
+// any more by somebody who may not sell.
+func (d *desk) ended(b *batch) bool {
+	err := d.failure()
+	if err != nil {
+		b.unrecorded(err)
+		b.answer()
+	}
+	return err != nil
 }
 
 // finish is the path from the gate's decision on.
@@ -203,7 +217,7 @@ func (d *desk) finish(b *batch) {
 // refuses are taken out of it.
 func (d *desk) recordRest(b *batch, barrier *BarrierError) error {
 	var err error = barrier
-	for tries := 0; errors.As(err, &barrier) && tries < maxDisputes; tries++ {
+	for tries := 0; errors.As(err, &barrier) && tries < maxDisputes+len(b.write.Steps); tries++ {
 		if barrier.Barrier == BarrierLease {
 			d.fail(barrier)
 			return err

@@ -6,7 +6,7 @@ import (
 )
 
 // maxDisputes bounds how often the rest of one batch is recorded again after
-// the ledger refused a part of it.
+// the ledger refused a part of it, beside once for each of its steps.
 const maxDisputes = 8
 
 // standing is what the ledger has where claims want to be: the same claims,
@@ -18,37 +18,45 @@ type standing struct {
 
 func (n *node) standing(ctx context.Context, sale string, claims []Claim) (standing, error) {
 	ids, keys := make([]ID, 0, len(claims)), make([]string, 0, len(claims))
+	wanted := make(map[ID]*Claim, len(claims))
 	for i := range claims {
-		ids = append(ids, claims[i].ID)
-		if claims[i].Key != "" {
-			keys = append(keys, claims[i].Key)
+		c := &claims[i]
+		ids, wanted[c.ID] = append(ids, c.ID), c
+		if c.Key != "" {
+			keys = append(keys, c.Key)
 		}
 	}
 	found, err := n.ledger.Find(ctx, sale, ids, keys)
 	st := standing{ids: make(map[ID]*Claim, len(found)), keys: make(map[string]*Claim, len(keys))}
-	mine := make(map[ID]bool, len(ids))
-	for _, id := range ids {
-		mine[id] = true
-	}
 	for i := range found {
-		if c := &found[i]; mine[c.ID] {
+		c := &found[i]
+		if mine := wanted[c.ID]; mine != nil && mine.User == c.User && mine.Item == c.Item && mine.Quantity == c.Quantity {
 			st.ids[c.ID] = c
-		} else {
+		}
+		if c.Key != "" {
+			st.keys[c.Key] = c
+		}
+	}
+	// Two of these very claims may have one key, if the gate knew each in
+	// another shard: the first one has it.
+	for i := range claims {
+		if c := &claims[i]; c.Key != "" && st.keys[c.Key] == nil {
 			st.keys[c.Key] = c
 		}
 	}
 	return st, err
 }
 
-// byID is the same claim as the ledger has it, or nil.
+// byID is the same claim as the ledger has it, or nil. An id alone is not
+// enough: if ever two nodes made the same, each buyer still hears of their own.
 func (s standing) byID(c *Claim) *Claim { return s.ids[c.ID] }
 
-// byKey is the claim that has this claim's key, or nil.
+// byKey is another claim that has this claim's key, or nil.
 func (s standing) byKey(c *Claim) *Claim {
-	if c.Key == "" || s.ids[c.ID] != nil {
-		return nil
+	if other := s.keys[c.Key]; c.Key != "" && s.ids[c.ID] == nil && other.ID != c.ID {
+		return other
 	}
-	return s.keys[c.Key]
+	return nil
 }
 
 // claims lists the claims that were recorded already.
@@ -60,8 +68,6 @@ func (s standing) claims() []Claim {
 	return list
 }
 
-func (s standing) empty() bool { return len(s.ids) == 0 && len(s.keys) == 0 }
-
 // dispute takes out of a batch what the ledger refused of one sale, so that the
 // rest can be recorded; the batch was not written. Claims that an adopter was
 // faster to record are granted all the same, as the ledger has them. A key that
@@ -71,16 +77,13 @@ func (d *desk) dispute(b *batch, barrier *BarrierError) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	known := false
-	if barrier.Barrier != BarrierEpoch {
-		for _, step := range b.write.Steps {
-			if g, ok := step.(*Grant); ok && g.Sale == barrier.Sale {
-				st, err := d.node.standing(ctx, g.Sale, g.Claims)
-				if err != nil {
-					return err
-				}
-				known = known || !st.empty()
-				b.settleDispute(ctx, g, st)
+	for _, step := range b.write.Steps {
+		if g, ok := step.(*Grant); ok && g.Sale == barrier.Sale {
+			st, err := d.node.standing(ctx, g.Sale, g.Claims)
+			if err != nil {
+				return err
 			}
+			known = b.settleDispute(ctx, g, st) || known
 		}
 	}
 	if !known {
@@ -107,10 +110,11 @@ func (b *batch) epochOf(sale string) int64 {
 }
 
 // settleDispute takes the claims out of a grant that the ledger has already, and
-// those whose key belongs to another claim.
-func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) {
+// those whose key belongs to another claim. It says whether there were any.
+func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) bool {
 	rest := g.Claims[:0]
-	var taken []Claim
+	var taken, told []Claim
+	all := len(g.Claims)
 	for _, c := range g.Claims {
 		answer := b.resultOf(c.ID)
 		switch same, other := st.byID(&c), st.byKey(&c); {
@@ -122,12 +126,17 @@ func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) {
 			taken = append(taken, c)
 			if answer != nil {
 				*answer = Result{Receipt: Receipt{Claim: Claim{ID: other.ID}, Replayed: true}}
+			} else if b.early[c.ID] {
+				told = append(told, c)
 			}
 		default:
 			rest = append(rest, c)
 		}
 	}
 	g.Claims = rest
+	if len(told) > 0 {
+		b.write.Steps = append(b.write.Steps, &Revoke{Sale: g.Sale, Claims: told})
+	}
 	if len(taken) > 0 {
 		if err := b.desk.gate.Forget(ctx, taken); err != nil {
 			b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", g.Sale, "error", err)
@@ -136,6 +145,7 @@ func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) {
 	if err := b.desk.node.clear(ctx, st.claims()); err != nil {
 		b.desk.log.Warn("the journal could not be cleared; an adopter will", "sale", g.Sale, "error", err)
 	}
+	return len(rest) < all
 }
 
 // resultOf is the answer that a claim of the batch is going to be, or nil when
@@ -166,7 +176,7 @@ func (b *batch) turnAway(ctx context.Context, barrier *BarrierError) {
 		case ok:
 			mine, early := b.divide(g.Claims)
 			told = append(told, early...)
-			if err := b.desk.gate.Forget(ctx, mine); err != nil {
+			if err := b.desk.gate.Forget(ctx, b.forgettable(mine)); err != nil {
 				b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", sale, "error", err)
 			}
 		}

@@ -88,11 +88,24 @@ func (s *Service) sale(ctx context.Context, id string) *Sale {
 // granted a moment ago may be on its way into the ledger: then it waits a moment.
 func (s *Service) claimOf(ctx context.Context, id ID) (Claim, error) {
 	c, err := s.ledger.Claim(ctx, id)
-	if s.node != nil && CodeOf(err) == NotFound && s.now().Sub(id.Time()) < s.node.adoptAfter {
-		return s.desk.await(ctx, id)
+	if s.node == nil || CodeOf(err) != NotFound || !s.catalog.weaker.Load() {
+		return c, err // at recorded, whoever knows the id knows a claim that is there
 	}
-	return c, err
+	if age := s.now().Sub(id.Time()); age < -time.Second || age > s.node.adoptAfter {
+		return c, err
+	}
+	select {
+	case s.node.waiters <- struct{}{}:
+		defer func() { <-s.node.waiters }()
+		return s.desk.await(ctx, id)
+	default: // enough others wait: whoever invents ids must not keep the ledger busy
+		return c, err
+	}
 }
+
+// maxWaiters bounds those who wait for a claim that they were told of before it
+// was recorded.
+const maxWaiters = 64
 
 // awaitPause and awaitTries bound the wait for a claim that the gate has
 // granted and that is not in the ledger yet.
@@ -134,9 +147,10 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 // The gate has rules before the ledger has them; until they are there, the old
 // ones hold.
 func (n *node) catchUp(sale string, mark Mark) {
-	n.looks.Lock()
-	defer n.looks.Unlock()
-	if n.caughtUp[sale] == mark {
+	n.mends.Lock()
+	known := n.caughtUp[sale] == mark
+	n.mends.Unlock()
+	if known {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
@@ -145,7 +159,9 @@ func (n *node) catchUp(sale string, mark Mark) {
 		n.log.Warn("the rules of a sale cannot be read", "sale", sale, "error", err)
 		return
 	}
+	n.mends.Lock()
 	n.caughtUp[sale] = mark
+	n.mends.Unlock()
 }
 
 // ungranted words what a buyer may believe whose claim came to nothing.

@@ -28,8 +28,9 @@ type Gate interface {
 	// Put replaces the rules of a sale: window, limit, hold, frozen, ended.
 	// Stock and holdings stay. The limit may not change between "none" and
 	// "some": that needs a Load. A shared gate answers ErrStale when it has
-	// another epoch, or rules of the same or a higher version.
-	Put(ctx context.Context, s *Sale) error
+	// another epoch than the sale that is put, another version than p.Was (0:
+	// any lower one), or other rules of the same version.
+	Put(ctx context.Context, p *Put) error
 
 	// Peek answers the asks that can be refused on the spot, without waiting
 	// for a batch: there is no such sale or item, the sale does not stand
@@ -60,7 +61,8 @@ type Gate interface {
 	Return(ctx context.Context, claims []Claim) error
 
 	// Forget takes back grants that were not recorded: units, slots and keys,
-	// as if they had never been.
+	// as if they had never been. A shared gate does so only with claims that
+	// are still in its journal: of others, somebody else knows better.
 	Forget(ctx context.Context, claims []Claim) error
 
 	// Restock adds units of an item to what is free. A negative number takes

@@ -77,7 +77,10 @@ func (n *node) mend(ctx context.Context, sale string) error {
 		return errBusy
 	}
 	if err := n.drain(ctx, sale, mark.Epoch); err != nil {
-		n.log.Warn("not everything that the gate granted could be recorded", "sale", sale, "error", err)
+		if s.Ack != Recorded && n.drainAgain(sale) {
+			return fmt.Errorf("record what was acknowledged before the gate is built anew: %w", err)
+		}
+		n.log.Error("not everything that the gate granted could be recorded", "sale", sale, "error", err)
 	}
 	next, taken, err := n.ledger.Fence(ctx, sale, s.Epoch)
 	if err != nil {
@@ -99,6 +102,16 @@ func (n *node) mendNow(ctx context.Context, sale string) error {
 	}
 }
 
+// drainAgain says whether what was acknowledged early may still be recorded
+// before the gate is built anew. A gate that will never tell must not keep a sale
+// closed for ever.
+func (n *node) drainAgain(sale string) bool {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	n.drains[sale]++
+	return n.drains[sale] < 10*drainTries
+}
+
 // trusted ends the doubt about a sale if it was about an older epoch.
 func (n *node) trusted(sale string, epoch int64) bool {
 	n.mends.Lock()
@@ -108,6 +121,7 @@ func (n *node) trusted(sale string, epoch int64) bool {
 	}
 	delete(n.doubts, sale)
 	delete(n.patience, sale)
+	delete(n.drains, sale)
 	return true
 }
 

@@ -28,19 +28,22 @@ type node struct {
 	followEvery time.Duration
 	adoptAfter  time.Duration
 
-	looks sync.Mutex      // one look at the ledger at a time
-	began time.Time       // when the last look began
-	seen  map[string]Mark // what it saw
-	news  chan struct{}   // the gate told of a change
+	looks   sync.Mutex      // one look at the ledger at a time
+	began   time.Time       // when the last look began
+	seen    map[string]Mark // what it saw
+	news    chan struct{}   // the gate told of a change
+	waiters chan struct{}   // those who wait for a claim to be recorded
 
 	caughtUp map[string]Mark // the state of the gate's rules for which a sale was read last
 
 	absent atomic.Pointer[error]
 
 	mends    sync.Mutex
-	doubts   map[string]int64    // sale → the epoch whose picture cannot be trusted
-	patience map[string]patience // sales that somebody else seems to mend
-	doubted  chan struct{}       // there is a doubt
+	doubts   map[string]int64     // sale → the epoch whose picture cannot be trusted
+	patience map[string]patience  // sales that somebody else seems to mend
+	drains   map[string]int       // how often a sale could not be drained before a mend
+	ahead    map[string]time.Time // sales whose rules at the gate are not the ledger's, and since when
+	doubted  chan struct{}        // there is a doubt
 
 	owed     sync.Mutex
 	promises []promise     // what buyers heard of and the ledger did not
@@ -50,8 +53,8 @@ type node struct {
 func newNode(cfg Config, gate Shared, d *desk) *node {
 	n := &node{gate: gate, ledger: cfg.Ledger, now: cfg.Now, ids: d.ids, log: cfg.Log, observe: cfg.Observe,
 		catalog: d.catalog, watch: d.watch, chores: cfg.Chores, followEvery: cfg.FollowEvery, adoptAfter: cfg.AdoptAfter,
-		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1),
-		doubts: map[string]int64{}, patience: map[string]patience{}, doubted: make(chan struct{}, 1),
+		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1), waiters: make(chan struct{}, maxWaiters),
+		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, doubted: make(chan struct{}, 1),
 		owing: make(chan struct{}, 1)}
 	gate.Listen(func(string) { wake(n.news) })
 	return n

@@ -549,3 +549,190 @@ func (l *interrupted) Snapshot(ctx context.Context, sale string, use func(rushga
 		return use(s)
 	})
 }
+
+// held is a ledger that lets a batch wait, of those that a test picks.
+type held struct {
+	rushgate.Ledger
+	pick    atomic.Pointer[func(*rushgate.Batch) bool]
+	arrived chan struct{}
+	goOn    chan struct{}
+	once    sync.Once
+}
+
+func newHeld() *held { return &held{arrived: make(chan struct{}, 9), goOn: make(chan struct{})} }
+
+func (h *held) Record(ctx context.Context, b *rushgate.Batch) error {
+	if pick := h.pick.Load(); pick != nil && (*pick)(b) {
+		h.arrived <- struct{}{}
+		<-h.goOn
+	}
+	return h.Ledger.Record(ctx, b)
+}
+
+// release lets everything go on, now and when the test ends.
+func (h *held) release() {
+	h.once.Do(func() {
+		h.hold(func(*rushgate.Batch) bool { return false })
+		close(h.goOn)
+	})
+}
+
+func (h *held) hold(pick func(*rushgate.Batch) bool) { h.pick.Store(&pick) }
+
+func puts(b *rushgate.Batch) bool { _, ok := b.Steps[0].(*rushgate.Put); return ok }
+
+func grants(b *rushgate.Batch) bool { _, ok := b.Steps[0].(*rushgate.Grant); return ok }
+
+// TestNoChangeUndoesAFreeze: another operator's change that began before the
+// freeze and ends after it, in whatever way, does not open the sale.
+func TestNoChangeUndoesAFreeze(t *testing.T) {
+	slow := newHeld()
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 1 {
+			slow.Ledger = cfg.Ledger
+			cfg.Ledger = slow
+		}
+	})
+	w.sell(t, 5)
+	t.Cleanup(slow.release)
+	slow.hold(puts)
+	frozen := make(chan error, 1)
+	go func() { _, err := w.nodes[1].Freeze(ctx, "phones"); frozen <- err }()
+	<-slow.arrived // at the gate, and not in the ledger
+	caller, leave := context.WithCancel(ctx)
+	changed := make(chan error, 1)
+	name := "another name"
+	go func() {
+		_, err := w.nodes[0].ChangeSale(caller, "phones", rushgate.SaleChange{Name: &name})
+		changed <- err
+	}()
+	_, err := w.at(0, "ann")
+	wantCode(t, err, rushgate.Frozen)
+	leave()
+	wantCode(t, <-changed, rushgate.Unavailable)
+	slow.release()
+	if err := <-frozen; err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.at(0, "ann")
+	wantCode(t, err, rushgate.Frozen)
+	if sale, err := w.ledger.Sale(ctx, "phones"); err != nil || !sale.Frozen {
+		t.Fatalf("%+v, %v", sale, err)
+	}
+}
+
+// TestAnOperatorWhoDiesInTheMiddle: the gate has rules that the ledger will
+// never have. They do not stay.
+func TestAnOperatorWhoDiesInTheMiddle(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 5)
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sale.Frozen, sale.Version = true, sale.Version+1
+	if err := w.gate.Put(ctx, &rushgate.Put{Sale: sale, Was: sale.Version - 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.at(0, "ann")
+	wantCode(t, err, rushgate.Frozen)
+	if _, err := w.nodes[1].Resume(ctx, "phones"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.at(0, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	w.audit(t)
+}
+
+// TestAMendInTheMiddleOfABatch: what the mend has recorded is granted, and the
+// gate keeps it.
+func TestAMendInTheMiddleOfABatch(t *testing.T) {
+	slow := newHeld()
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		cfg.AdoptAfter = time.Minute
+		if i == 0 {
+			slow.Ledger = cfg.Ledger
+			cfg.Ledger = slow
+		}
+	})
+	w.sell(t, 5)
+	t.Cleanup(slow.release)
+	slow.hold(grants)
+	type answer struct {
+		rushgate.Receipt
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() { r, err := w.at(0, "ann", "k"); answers <- answer{r, err} }()
+	<-slow.arrived
+	two := int64(2)
+	if _, err := w.nodes[1].ChangeSale(ctx, "phones", rushgate.SaleChange{PerUser: &two}); err != nil {
+		t.Fatal(err)
+	}
+	slow.release()
+	if a := <-answers; a.err != nil || a.Claim.User != "ann" || w.recorded(t) != 1 {
+		t.Fatalf("%+v, %d recorded", a, w.recorded(t))
+	}
+	if r := w.audit(t); r.Healed != 0 || w.stock(t).Free != 4 {
+		t.Fatalf("%+v, %+v", r, w.stock(t))
+	}
+}
+
+// TestAMendRevokesNothingThatItsNodeIsRecording: at accepted, two record the
+// same claims at the same time, and both are right.
+func TestAMendRevokesNothingThatItsNodeIsRecording(t *testing.T) {
+	slow := newHeld()
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		cfg.AdoptAfter = time.Minute
+		if i == 0 {
+			slow.Ledger = cfg.Ledger
+			cfg.Ledger = slow
+		}
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	t.Cleanup(slow.release)
+	slow.hold(grants)
+	var told []rushgate.Claim
+	for _, user := range []string{"ann", "bob", "cy"} {
+		r, err := w.at(0, user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, r.Claim)
+	}
+	<-slow.arrived
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 4, Epoch: sale.Epoch}); err != nil {
+		t.Fatal(err) // more generous than the ledger: the auditor mends it
+	}
+	report, err := w.nodes[1].Audit(ctx, "phones")
+	if err != nil || report.OK {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	slow.release()
+	eventually(t, "the journal is empty", func() bool { return len(w.open(t)) == 0 })
+	for _, c := range told {
+		if got, err := w.nodes[1].Get(ctx, c.ID); err != nil || got.State != rushgate.Held {
+			t.Errorf("%s was told %d, and it is %+v, %v", c.User, c.ID, got, err)
+		}
+	}
+	w.audit(t)
+}
+
+// TestNobodyHearsOfAnothersClaim: not even if two nodes ever make the same id.
+func TestNobodyHearsOfAnothersClaim(t *testing.T) {
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		cfg.Node, cfg.Random = 7, func() uint64 { return 1 << 60 } // two nodes that make the same ids
+	})
+	w.sell(t, 5)
+	for i, user := range []string{"ann", "bob"} {
+		r, err := w.at(i, user)
+		if err == nil && r.Claim.User != user {
+			t.Fatalf("%s hears of %+v", user, r.Claim)
+		}
+	}
+}

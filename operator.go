@@ -132,9 +132,9 @@ func (s *Service) change(ctx context.Context, id string, kind EventKind, edit fu
 	}
 	defer s.operated()
 	var view *SaleView
-	err := s.untilCurrent(ctx, id, func(before *Sale, version int64) error {
+	err := s.untilCurrent(ctx, id, func(before *Sale) error {
 		after := before.clone()
-		after.Version = version
+		after.Version = before.Version + 1
 		if err := edit(after); err != nil {
 			return err
 		}
@@ -158,23 +158,22 @@ func (s *Service) change(ctx context.Context, id string, kind EventKind, edit fu
 	return view, err
 }
 
-// untilCurrent makes a change from the present state of a sale, with the version
-// that the changed rules get. Where several nodes sell, another one may change
+// untilCurrent makes a change from the present state of a sale. Where several nodes sell, another one may change
 // the sale at the same time, or build the gate anew: then the change is made
 // again, from what that one left.
-func (s *Service) untilCurrent(ctx context.Context, id string, change func(before *Sale, version int64) error) error {
+func (s *Service) untilCurrent(ctx context.Context, id string, change func(before *Sale) error) error {
 	if s.node == nil {
 		before := s.catalog.sale(id)
 		if before == nil {
 			return unknownSale(id)
 		}
-		return change(before, before.Version+1)
+		return change(before)
 	}
 	const tries = 100
 	for try := 1; ; try++ {
-		before, version, err := s.node.current(ctx, id)
+		before, err := s.node.current(ctx, id)
 		if err == nil {
-			err = change(before, version)
+			err = change(before)
 		}
 		if !overtaken(err) || try == tries || !pause(ctx, busyPause) {
 			return s.asError(err)
@@ -212,7 +211,7 @@ func (s *Service) Restock(ctx context.Context, id, item string, add int64) (*Sal
 		return nil, err
 	}
 	defer s.operated()
-	err := s.untilCurrent(ctx, id, func(sale *Sale, _ int64) error {
+	err := s.untilCurrent(ctx, id, func(sale *Sale) error {
 		after := sale.clone()
 		it, err := after.named(item)
 		if err != nil {

@@ -37,6 +37,9 @@ func (r *recorder) run() {
 // serve takes a batch along the path, or the first half of it. It returns a
 // batch for the next trip.
 func (r *recorder) serve(b *batch) *batch {
+	if r.desk.ended(b) {
+		return b
+	}
 	b.decide()
 	b.tellEarly()
 	if len(b.early) > 0 {

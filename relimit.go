@@ -2,26 +2,50 @@ package rushgate
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
-// current reads a sale as it is now, and which version a change of its rules
-// gets: one above every version that the ledger or the gate has seen.
-func (n *node) current(ctx context.Context, id string) (sale *Sale, version int64, err error) {
-	if sale, err = n.ledger.Sale(ctx, id); err != nil {
-		return nil, 0, err
+// current reads a sale as it is now in the ledger and at the gate. While they
+// differ, another node is changing it, or has died in the middle of that: then
+// the gate is mended after a while.
+func (n *node) current(ctx context.Context, id string) (*Sale, error) {
+	sale, err := n.ledger.Sale(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	mark, err := n.gate.Mark(ctx, id)
 	if err != nil {
-		return nil, 0, unavailable(err, "the gate cannot be reached; nothing was changed")
-	}
-	if mark.Epoch != sale.Epoch { // it is being built anew
-		n.doubt(id, mark.Epoch)
-		return nil, 0, unavailable(ErrStale, "the gate is being built anew; nothing was changed")
+		return nil, unavailable(err, "the gate cannot be reached; nothing was changed")
 	}
 	n.catalog.put(sale)
-	return sale, max(sale.Version, mark.Version) + 1, nil
+	if !n.inStep(sale, mark) {
+		return nil, unavailable(ErrStale, "another node is changing the sale; nothing was changed")
+	}
+	return sale, nil
+}
+
+// stepPatience is how long a gate's rules may differ from the ledger's: a change
+// is at the gate first.
+const stepPatience = 2 * time.Second
+
+// inStep says whether gate and ledger have the same rules. When they have
+// differed for too long, whoever changed them will not come back.
+func (n *node) inStep(sale *Sale, mark Mark) bool {
+	n.mends.Lock()
+	since, ahead := n.ahead[sale.ID]
+	if mark.Epoch == sale.Epoch && mark.Version == sale.Version {
+		delete(n.ahead, sale.ID)
+		n.mends.Unlock()
+		return true
+	}
+	if !ahead {
+		n.ahead[sale.ID] = time.Now()
+	}
+	n.mends.Unlock()
+	if mark.Epoch != sale.Epoch || ahead && time.Since(since) > stepPatience {
+		n.doubt(sale.ID, mark.Epoch)
+	}
+	return false
 }
 
 // relimit changes the limit per user where several nodes sell. The claims of
@@ -31,20 +55,15 @@ func (s *Service) relimit(ctx context.Context, before, after *Sale, kind EventKi
 	n := s.node
 	still := before.clone()
 	still.Frozen, still.Version = true, after.Version
-	if err := n.gate.Put(ctx, still); err != nil {
+	if err := n.gate.Put(ctx, &Put{Sale: still, Was: before.Version}); err != nil {
 		return nil, unavailable(err, "the gate cannot be reached; nothing was changed")
 	}
-	after.Version = still.Version + 1
 	err := n.drained(ctx, before.ID)
 	if err == nil {
 		err = n.recordLimit(ctx, before, after, kind)
 	}
 	if err != nil {
-		back := before.clone()
-		back.Version = after.Version + 1
-		if undo := n.gate.Put(ctx, back); undo != nil || errors.Is(err, ErrUnknown) {
-			n.doubt(before.ID, before.Epoch)
-		}
+		n.doubt(before.ID, before.Epoch) // the gate stands still, by rules that nobody recorded
 		return nil, err
 	}
 	s.log.Info("sale", "event", kind, "sale", after.ID)

@@ -176,6 +176,11 @@ func (s *Service) Close(ctx context.Context) error {
 	}
 }
 
+// Fail ends the service at once: whoever waits at the desk hears that it is
+// unavailable, and nothing more is asked for or recorded. It is for a node that
+// may not sell any more; Close is the way of good order.
+func (s *Service) Fail(cause error) { s.desk.fail(cause) }
+
 // Failed is closed when the service can no longer tell what is true, because
 // the ledger could not say whether a commit happened or was taken over by
 // somebody else. It then refuses everything; Err says why.

@@ -140,8 +140,11 @@ func (n *node) judge(ctx context.Context, r *Report, d difference, seen, strande
 		r.add("nothing_stranded", true, "total = free + held + confirmed + unsettled")
 		return nil
 	}
-	sale := n.catalog.sale(r.Sale)
-	n.doubt(r.Sale, sale.Epoch)
+	mark, err := n.gate.Mark(ctx, r.Sale)
+	if err != nil {
+		return unavailable(err, "the gate cannot be reached")
+	}
+	n.doubt(r.Sale, mark.Epoch)
 	if err := n.mendNow(ctx, r.Sale); err != nil {
 		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
 		return nil

@@ -172,6 +172,7 @@ func (r *rota) over(t *turn, why error) {
 	r.server.Detach(why.Error())
 	if !errors.Is(why, errStopping) {
 		r.log.Error("this node does not sell any more", "lease", t.tenure.lease.Name, "why", why)
+		t.service.Fail(why) // what waits must not be granted under a number that others may have
 	}
 	closed := make(chan struct{})
 	r.closing.Go(func() {

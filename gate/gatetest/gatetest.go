@@ -94,6 +94,13 @@ func (f Factory) start() time.Time {
 	return time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
 }
 
+// shared says that the gate is used by several nodes: it forgets only what waits
+// in its journal.
+func (s *stage) shared() bool {
+	_, shared := s.gate.(rushgate.Shared)
+	return shared
+}
+
 // ok fails the test on an error.
 func (s *stage) ok(err error) {
 	s.t.Helper()
@@ -140,7 +147,7 @@ func snapshot(sale *rushgate.Sale, claims []rushgate.Claim, stock ...rushgate.St
 func (s *stage) put(sale *rushgate.Sale) {
 	s.t.Helper()
 	sale.Version++
-	s.ok(s.gate.Put(s.ctx, sale))
+	s.ok(s.gate.Put(s.ctx, &rushgate.Put{Sale: sale}))
 }
 
 // ask makes an ask of item "a" with a new id and no key.

@@ -61,6 +61,10 @@ func keyOfForgotten(s *stage) {
 		c := s.grant(s.keyed(sale, "u", 1, "k"))
 		s.giveBack(c)
 		s.forget(c)
+		if s.shared() {
+			s.replay(c.ID, s.keyed(sale, "u", 1, "k")) // it was recorded, or it had not ended
+			continue
+		}
 		s.grant(s.keyed(sale, "v", 1, "k"))
 	}
 }

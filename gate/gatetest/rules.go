@@ -119,7 +119,7 @@ func noneToSomeNeedsALoad(s *stage) {
 		s.settle(c)
 		sale.PerUser = limits[1]
 		sale.Version++
-		if s.gate.Put(s.ctx, sale) == nil {
+		if s.gate.Put(s.ctx, &rushgate.Put{Sale: sale}) == nil {
 			s.t.Fatalf("a limit changed from %d to %d without a load", limits[0], limits[1])
 		}
 		s.counts(id, 4, 0)
@@ -139,7 +139,7 @@ func noneToSomeNeedsALoad(s *stage) {
 // A sale that the gate does not know takes nothing and breaks nothing.
 func unknownSale(s *stage) {
 	s.open("sale", 1, 5)
-	if s.gate.Put(s.ctx, &rushgate.Sale{ID: "none"}) == nil {
+	if s.gate.Put(s.ctx, &rushgate.Put{Sale: &rushgate.Sale{ID: "none"}}) == nil {
 		s.t.Fatalf("put an unknown sale")
 	}
 	if _, err := s.gate.Count(s.ctx, "none"); err == nil {

@@ -183,13 +183,17 @@ func oldChangesAreStale(d *duo) {
 	d.put(sale)
 	older, same := old, *sale
 	older.Frozen = true
-	d.stale(d.there.Put(d.ctx, &older))
+	d.stale(d.there.Put(d.ctx, &rushgate.Put{Sale: &older}))
 	same.Frozen = true
-	d.stale(d.there.Put(d.ctx, &same)) // the version of other rules
+	d.stale(d.there.Put(d.ctx, &rushgate.Put{Sale: &same})) // the version of other rules
+	next := *sale
+	next.Version += 2
+	d.stale(d.there.Put(d.ctx, &rushgate.Put{Sale: &next, Was: old.Version})) // made from rules that another node has changed
+	d.stale(d.there.Put(d.ctx, &rushgate.Put{Sale: &next, Was: sale.Version + 1}))
 	d.load(sale, nil, rushgate.Stock{Item: "a", Total: 5})
 	late := old
 	late.Version, late.Frozen = sale.Version+1, true
-	d.stale(d.there.Put(d.ctx, &late)) // of an older epoch
+	d.stale(d.there.Put(d.ctx, &rushgate.Put{Sale: &late})) // of an older epoch
 	for _, epoch := range []int64{old.Epoch, sale.Epoch + 1} {
 		_, err := d.there.Restock(d.ctx, &rushgate.Restock{Sale: "sale", Item: "a", Add: 1, Epoch: epoch})
 		d.stale(err)
@@ -203,8 +207,8 @@ func thePutThatCameTwice(d *duo) {
 	sale := d.open("sale", 1, 5)
 	sale.Frozen = true
 	d.put(sale)
-	d.ok(d.here.Put(d.ctx, sale))
-	d.ok(d.there.Put(d.ctx, sale))
+	d.ok(d.here.Put(d.ctx, &rushgate.Put{Sale: sale}))
+	d.ok(d.there.Put(d.ctx, &rushgate.Put{Sale: sale}))
 	d.want(rushgate.Frozen, d.ask("sale", "u", 1))
 }
 

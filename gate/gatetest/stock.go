@@ -170,6 +170,10 @@ func unsettledUntilRecorded(s *stage) {
 		s.giveBack(claims[0], claims[2]) // a settled one, and one that was not
 		s.counts(sale, 8, 1)
 		s.forget(claims[1], claims[3])
+		if s.shared() {
+			s.counts(sale, 9, 0) // the settled one is recorded, whoever thinks otherwise
+			continue
+		}
 		s.counts(sale, 10, 0)
 	}
 }

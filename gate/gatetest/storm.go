@@ -115,7 +115,11 @@ func (b *buyer) change() bool {
 		err = b.s.gate.Return(b.s.ctx, []rushgate.Claim{c, c})
 		b.drop(n)
 	case 2:
-		err = b.s.gate.Forget(b.s.ctx, []rushgate.Claim{c})
+		if forget := b.s.gate.Forget; b.plain[c.ID] || !b.s.shared() {
+			err = forget(b.s.ctx, []rushgate.Claim{c})
+		} else { // it is recorded: it can only end
+			err = b.s.gate.Return(b.s.ctx, []rushgate.Claim{c})
+		}
 		b.drop(n)
 	}
 	if err != nil {
@@ -136,7 +140,7 @@ func operate(t *testing.T, s *stage, sale rushgate.Sale, over <-chan struct{}) (
 	for i := int64(0); ; i++ {
 		sale.Frozen = i%5 == 1
 		sale.Version++
-		if err := s.gate.Put(s.ctx, &sale); err != nil {
+		if err := s.gate.Put(s.ctx, &rushgate.Put{Sale: &sale}); err != nil {
 			t.Errorf("put: %v", err)
 		}
 		add := i%7 - 3
@@ -155,7 +159,7 @@ func operate(t *testing.T, s *stage, sale rushgate.Sale, over <-chan struct{}) (
 		case <-over:
 			sale.Frozen = false
 			sale.Version++
-			if err := s.gate.Put(s.ctx, &sale); err != nil {
+			if err := s.gate.Put(s.ctx, &rushgate.Put{Sale: &sale}); err != nil {
 				t.Errorf("put: %v", err)
 			}
 			return added

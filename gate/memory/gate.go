@@ -79,7 +79,8 @@ func (g *Gate) replace(s *sale) {
 
 // Put implements rushgate.Gate. Going from "no limit" to a limit or back is an
 // error that changes nothing: what is remembered differs between the two.
-func (g *Gate) Put(_ context.Context, rules *rushgate.Sale) error {
+func (g *Gate) Put(_ context.Context, p *rushgate.Put) error {
+	rules := p.Sale
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s, err := g.known(rules.ID)

@@ -49,7 +49,7 @@ func TestLoadFailsWhenTheSaleChangedMeanwhile(t *testing.T) {
 			return err
 		},
 		"put": func(t *testing.T, g *memory.Gate) error {
-			return g.Put(t.Context(), &rushgate.Sale{ID: "sale", PerUser: 1, Frozen: true})
+			return g.Put(t.Context(), &rushgate.Put{Sale: &rushgate.Sale{ID: "sale", PerUser: 1, Frozen: true}})
 		},
 		"return": func(t *testing.T, g *memory.Gate) error {
 			return g.Return(t.Context(), []rushgate.Claim{{ID: 1, Sale: "sale", User: "first"}})

@@ -224,14 +224,14 @@ func TestAFullMemoryGrantsNothing(t *testing.T) {
 	s.free(94, 4)
 	s.sale.Frozen = true
 	s.sale.Version++
-	if err := s.gate.Put(t.Context(), &s.sale); err != nil {
+	if err := s.gate.Put(t.Context(), &rushgate.Put{Sale: &s.sale}); err != nil {
 		t.Fatal(err)
 	}
 	command(t, c, "CONFIG", "SET", "maxmemory", "0")
 	s.want(rushgate.Frozen, s.asks(1))
 	s.sale.Frozen = false
 	s.sale.Version++
-	if err := s.gate.Put(t.Context(), &s.sale); err != nil {
+	if err := s.gate.Put(t.Context(), &rushgate.Put{Sale: &s.sale}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(rushgate.Granted, s.asks(94))

@@ -74,6 +74,19 @@ local function take(tag, n, ids, units)
   return before - rest
 end
 
+-- waiting returns which claims an entry still has, as a function of their ids.
+local function waiting(tag)
+  local text = call('HGET', journal, tag)
+  if not text then return function() return false end end
+  local entry = cmsgpack.unpack(text)
+  if entry[1] then return function() return true end end
+  local ids = {}
+  for _, ask in ipairs(cmsgpack.unpack(entry[6])[7]) do
+    ids[string.match(ask, '^%d+$') or string.match(ask, '^0 (%d+)')] = true
+  end
+  return function(id) return ids[id] end
+end
+
 -- settled writes down that so many claims with those units left the journal.
 local function settled(n, units)
   call('HINCRBY', control, 'waiting', digits(-n))

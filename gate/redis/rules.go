@@ -13,27 +13,43 @@ import (
 // Put implements rushgate.Gate: when it returns nil, every shard has the rules.
 // The same rules in the same version may be put again, and are after a Put that
 // reached only some shards.
-func (g *Gate) Put(ctx context.Context, s *rushgate.Sale) error {
+//
+// The first shard comes first: of two nodes that change the rules at the same
+// time, it lets one pass, and the others only follow it.
+func (g *Gate) Put(ctx context.Context, p *rushgate.Put) error {
+	s := p.Sale
 	v, err := g.known(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	args := append([]string{strconv.FormatInt(s.Epoch, 10), strconv.FormatInt(s.Version, 10)}, rulesOf(s)...)
+	args := append([]string{strconv.FormatInt(s.Epoch, 10), strconv.FormatInt(s.Version, 10), strconv.FormatInt(p.Was, 10)}, rulesOf(s)...)
 	calls := make([]*call, v.current().shards)
 	for i := range calls {
 		calls[i] = &call{view: v, shard: i, script: g.scripts.put, args: args, patient: true}
 	}
-	g.run(ctx, calls...)
-	for _, c := range calls {
-		if c.err == nil && c.status == "kind" {
-			return fmt.Errorf("the limit of sale %s cannot change between none and some without a load", s.ID)
-		}
-		if err := c.outcome(); err != nil {
-			return fmt.Errorf("rules of sale %s on shard %d: %w", s.ID, c.shard, err)
+	for _, part := range [][]*call{calls[:1], calls[1:]} {
+		if err := g.putAll(ctx, s.ID, part); err != nil {
+			return err
 		}
 	}
 	if h := v.hintsOf(calls[0]); h != nil {
 		h.put(s)
+	}
+	return nil
+}
+
+func (g *Gate) putAll(ctx context.Context, sale string, calls []*call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	g.run(ctx, calls...)
+	for _, c := range calls {
+		if c.err == nil && c.status == "kind" {
+			return fmt.Errorf("the limit of sale %s cannot change between none and some without a load", sale)
+		}
+		if err := c.outcome(); err != nil {
+			return fmt.Errorf("rules of sale %s on shard %d: %w", sale, c.shard, err)
+		}
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
 -- Gives units and slots of claims back; and forgets their keys too, for grants
--- that were not recorded.
+-- that were not recorded. Only what still waits in the journal is forgotten: who
+-- is late with that may be speaking of a claim that somebody else has recorded.
 --
 -- KEYS, ARGV[1..3] as in control.lua
 -- ARGV[4] 'forget' or 'return'
@@ -21,6 +22,13 @@ local ids = {}
 for i = 1, #claims, 3 do ids[#ids + 1] = claims[i] end
 local has = call('HMGET', holders, unpack(limited and users or ids))
 
+local forget, waits = ARGV[4] == 'forget', {}
+local function stays(tag, id)
+  if not forget then return false end
+  waits[tag] = waits[tag] or waiting(tag)
+  return not waits[tag](id)
+end
+
 local read_of, dirty, gone, given, sets, counts = {}, {}, {}, {}, {}, {}
 for n, id in ipairs(ids) do
   local quantity, item, tag
@@ -29,12 +37,17 @@ for n, id in ipairs(ids) do
   elseif limited then
     local user = claims[3 * n - 1]
     if has[user] then
-      read_of[user] = read_of[user] or read(has[user])
-      quantity, item, tag = remove(read_of[user], id)
-      if quantity then dirty[user] = read_of[user] end
+      local mine = read_of[user] or read(has[user])
+      read_of[user] = mine
+      local record = mine.records[mine.slots[id]]
+      if record and not stays(string.match(record, '(%S+)$'), id) then
+        quantity, item, tag = remove(mine, id)
+        dirty[user] = mine
+      end
     end
   elseif has[n] then
     quantity, item, tag = string.match(has[n], '^(%d+) (%S*) (%S+)$')
+    if stays(tag, id) then quantity = nil end
   end
   if quantity then
     gone[id] = true
@@ -70,9 +83,9 @@ if changed then
   end
   if n > 0 then settled(n, units) end
 end
-if ARGV[4] == 'forget' then
+if forget then
   for i = 1, #claims, 3 do
-    if claims[i + 2] ~= '' and call('HGET', keys, claims[i + 2]) == claims[i] then
+    if gone[claims[i]] and claims[i + 2] ~= '' and call('HGET', keys, claims[i + 2]) == claims[i] then
       call('HDEL', keys, claims[i + 2])
       changed = true
     end

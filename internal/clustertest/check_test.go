@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"rushgate/client"
@@ -166,17 +167,7 @@ func (c *cluster) checkEvents() {
 		}
 	}
 	if len(states) > 0 {
-		c.t.Errorf("events tell of %d claims that are not there: %v", len(states), slices.Collect(keysOf(states)))
-	}
-}
-
-func keysOf(m map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
+		c.t.Errorf("events tell of %d claims that are not there: %v", len(states), slices.Sorted(maps.Keys(states)))
 	}
 }
 

@@ -3,7 +3,9 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"rushgate/client"
 	"rushgate/internal/testenv"
@@ -11,20 +13,29 @@ import (
 
 // An operator freezes the sale through one node in the middle of a rush at all
 // of them. When that has answered, nothing is granted any more, anywhere, until
-// another operator lets it go on through another node.
+// another operator lets it go on through another node. One node is far from the
+// ledger: what it has granted is on its way for long.
 func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 	t.Parallel()
 	const stock, people, refusals = 600, 1500, 300
 	seed := seed(t)
-	ledger, redis := onPostgres(t, postgresql.Server(t)), testenv.Redis(t)
-	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL()})
+	server := postgresql.Server(t)
+	ledger, redis := onPostgres(t, server), testenv.Redis(t)
+	far := testenv.NewProxy(t, server.Addr)
+	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL(), via: func(node string) (string, string) {
+		if node == "n2" {
+			return strings.Replace(ledger.url, server.Addr, far.Addr, 1), redis.URL()
+		}
+		return ledger.url, redis.URL()
+	}})
 	c.awaitReady(3)
 	c.sell(stock)
+	far.Delay(testenv.Both, 25*time.Millisecond)
 	crowd := c.crowd(seed)
 	crowd.frozen = true
 	for i, at := range []int{stock / 4, stock / 2} {
 		crowd.at(at, func(ctx context.Context) {
-			_, err := c.at(c.Nodes[i]).Freeze(ctx, sale)
+			_, err := c.at(c.Nodes[2*i]).Freeze(ctx, sale)
 			c.must("freeze", err)
 			granted := c.ids()
 			before := crowd.said(client.Frozen)
@@ -42,11 +53,12 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 					t.Errorf("claim %s of %s was granted after the freeze", k.ID, k.User)
 				}
 			})
-			_, err = c.at(c.Nodes[2]).Resume(ctx, sale)
+			_, err = c.at(c.Nodes[2-2*i]).Resume(ctx, sale)
 			c.must("resume", err)
 		})
 	}
 	crowd.rush(people)
+	c.must("heal", far.Heal())
 	c.conclude(crowd.journal)
 }
 
