@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +14,15 @@ import (
 	"rushgate/gate/memory"
 	"rushgate/ledger/sqlite"
 )
+
+// TestMain bounds the random histories: each of their steps is a commit, and
+// some of them start a service anew.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // clock is time that a test moves.
 type clock struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,11 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("open")
 		select {}
+	}
+	// Every step of a story of the model is a commit: fewer of them are told
+	// here, unless somebody changes this for a hunt.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
