@@ -38,6 +38,12 @@ type schema struct {
 
 func newSchema(t testing.TB) schema {
 	t.Helper()
+	return newSchemaFor(t, t)
+}
+
+// newSchemaFor makes a schema that lasts as long as its owner.
+func newSchemaFor(t, owner testing.TB) schema {
+	t.Helper()
 	url := quick(t, server.Server(t))
 	admin, err := pgx.Connect(context.Background(), url)
 	if err != nil {
@@ -48,10 +54,10 @@ func newSchema(t testing.TB) schema {
 	s.sql(t, "CREATE SCHEMA "+name)
 	s.sql(t, "SET search_path TO "+name)
 	s.sql(t, "SET client_min_messages TO warning")
-	t.Cleanup(func() {
-		s.sql(t, "DROP SCHEMA "+name+" CASCADE")
+	owner.Cleanup(func() {
+		s.sql(owner, "DROP SCHEMA "+name+" CASCADE")
 		if err := admin.Close(context.Background()); err != nil {
-			t.Error(err)
+			owner.Error(err)
 		}
 	})
 	return s
@@ -148,17 +154,17 @@ func (s *shelf) take(t testing.TB) schema {
 	if n := len(s.spare); n > 0 {
 		last := s.spare[n-1]
 		s.spare = s.spare[:n-1]
-		t.Cleanup(func() { s.empty(last) })
+		t.Cleanup(func() { s.empty(t, last) })
 		return last
 	}
-	made := newSchema(s.t)
-	t.Cleanup(func() { s.empty(made) })
+	made := newSchemaFor(t, s.t)
+	t.Cleanup(func() { s.empty(t, made) })
 	return made
 }
 
-func (s *shelf) empty(used schema) {
+func (s *shelf) empty(t testing.TB, used schema) {
 	for _, table := range []string{"sales", "items", "claims", "events", "batches", "leases"} {
-		used.sql(s.t, "DELETE FROM "+table)
+		used.sql(t, "DELETE FROM "+table)
 	}
 	s.spare = append(s.spare, used)
 }
