@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	// Every step of a story of the model is a commit: fewer of them are told
 	// here, unless somebody changes this for a hunt.
-	if err := flag.Set("rapid.checks", "30"); err != nil {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
