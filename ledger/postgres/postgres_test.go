@@ -72,7 +72,7 @@ func (s schema) sql(t testing.TB, sql string, args ...any) {
 
 func (s schema) Open(t testing.TB, commit func(func() error) error) rushgate.Ledger {
 	t.Helper()
-	l, err := postgres.Open(context.Background(), s.url, postgres.Options{Commit: commit, LockWait: 3 * time.Second})
+	l, err := postgres.Open(context.Background(), s.url, postgres.Options{Commit: commit, LockWait: 20 * time.Second})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
