@@ -35,6 +35,7 @@ type Config struct {
 	JWTIssuer   string   `env:"RUSHGATE_JWT_ISSUER" name:"jwt-issuer" placeholder:"ISS" help:"Required issuer of tokens."`
 	JWTAudience string   `env:"RUSHGATE_JWT_AUDIENCE" name:"jwt-audience" placeholder:"AUD" help:"Required audience of tokens."`
 
+	Drain           time.Duration `env:"RUSHGATE_DRAIN" default:"3s" help:"With a Redis gate: how long a node that is told to stop still serves, while /readyz sends the balancer to the others. 0: not at all."`
 	ShutdownTimeout time.Duration `env:"RUSHGATE_SHUTDOWN_TIMEOUT" default:"10s" help:"How long a stop may take: what was accepted is finished first."`
 	Queue           int           `env:"RUSHGATE_QUEUE" default:"16384" help:"Claims that may wait; above it the answer is overloaded, at once."`
 	Connections     int           `env:"RUSHGATE_CONNECTIONS" default:"0" help:"Open connections at the same time; further ones wait outside. 0: as many as the limit of open files allows."`
@@ -44,7 +45,7 @@ type Config struct {
 // Defaults returns the configuration of a server that was told nothing.
 func Defaults() Config {
 	return Config{Listen: "127.0.0.1:8080", Data: "./rushgate-data", Ledger: ledgerSQLite, Gate: gateMemory,
-		Lease: 3 * time.Second, AdoptAfter: 5 * time.Second, ShutdownTimeout: 10 * time.Second, Queue: 16384, AuditEvery: time.Minute}
+		Lease: 3 * time.Second, AdoptAfter: 5 * time.Second, Drain: 3 * time.Second, ShutdownTimeout: 10 * time.Second, Queue: 16384, AuditEvery: time.Minute}
 }
 
 // The kinds of identity.

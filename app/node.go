@@ -13,6 +13,7 @@ import (
 const (
 	minLease, maxLease = 500 * time.Millisecond, time.Minute
 	minAdopt, maxAdopt = 100 * time.Millisecond, 10 * time.Minute
+	maxDrain           = 10 * time.Minute
 	maxNode            = 64 // bytes of a node's name
 )
 
@@ -22,6 +23,8 @@ func (c *Config) validateNode() error {
 		return fmt.Errorf("--lease %s: must be %s to %s", c.Lease, minLease, maxLease)
 	case c.AdoptAfter < minAdopt || c.AdoptAfter > maxAdopt:
 		return fmt.Errorf("--adopt-after %s: must be %s to %s", c.AdoptAfter, minAdopt, maxAdopt)
+	case c.Drain < 0 || c.Drain > maxDrain:
+		return fmt.Errorf("--drain %s: must be 0 to %s", c.Drain, maxDrain)
 	case c.Node != "" && (len(c.Node) > maxNode || !visible(c.Node)):
 		return fmt.Errorf("--node must be 1 to %d visible ASCII characters without spaces", maxNode)
 	}

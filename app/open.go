@@ -181,14 +181,16 @@ func (p *Program) AdminToken() string { return p.token }
 // this process stands by.
 func (p *Program) Service() *rushgate.Service { return p.handler.Service() }
 
-// Run serves until ctx ends, and then stops in good order: it takes no more
-// connections, finishes what was accepted, and flushes. It returns an error
+// Run serves until ctx ends, and then stops in good order: a node that sells
+// beside others lets the balancer know and serves on for Config.Drain; then it takes
+// no more connections, finishes what was accepted, and flushes. It returns an error
 // when the program had to stop by itself, or could not stop in time.
 func (p *Program) Run(ctx context.Context) error {
 	cause := p.group.Wait(ctx)
 	if cause != nil {
 		p.log.Error("stopping, because a part has failed", "error", cause)
 	} else {
+		p.drain()
 		p.log.Info("stopping: what was accepted is finished first")
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.ShutdownTimeout)

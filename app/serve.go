@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"syscall"
+	"time"
 
 	"rushgate/admission"
 	"rushgate/internal/lane"
@@ -40,10 +41,30 @@ func (p *Program) serve(l net.Listener) error {
 		Stop: func(ctx context.Context) error { return stopServing(ctx, handler, express, h) }})
 }
 
+// drain serves on for a while, so that the balancer sends nothing here any more
+// when the connections are closed. Only where others sell meanwhile: everywhere
+// else it would be time without service.
+func (p *Program) drain() {
+	if !p.cfg.shared() || p.cfg.Drain == 0 {
+		return
+	}
+	p.log.Info("draining: /readyz sends the balancer to the other nodes", "for", p.cfg.Drain)
+	p.handler.Drain(stopping)
+	over := time.NewTimer(p.cfg.Drain)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-p.group.Ended():
+	}
+}
+
+// stopping is why a server that ends is not ready.
+const stopping = "the server is stopping"
+
 // stopServing takes no more connections and finishes the requests that there
 // are. Streams of events would never end by themselves: they are told to.
 func stopServing(ctx context.Context, handler *server.Server, express *lane.Listener, h *http.Server) error {
-	handler.SetReady("the server is stopping")
+	handler.SetReady(stopping)
 	err := shutdown(ctx, express, h)
 	if err != nil {
 		err = errors.Join(err, h.Close())

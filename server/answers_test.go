@@ -304,6 +304,25 @@ func TestHealthAndReadiness(t *testing.T) {
 	w.want(w.send(ask{method: "GET", path: "/healthz"}), 200, "")
 }
 
+// A server that drains serves as ever, through both doors, but no connection
+// twice.
+func TestADrainingServerAnswersForTheLastTime(t *testing.T) {
+	w := start(t)
+	w.sale("s", 2, "")
+	w.want(w.claim("s", `{"user":"a"}`), 201, "")
+	w.server.Drain("the server is stopping")
+	for name, request := range map[string]string{
+		"lane":      "POST /v1/sales/s/claims HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"user\":\"b\"}",
+		"net/http":  "GET /v1/sales/s HTTP/1.1\r\nHost: x\r\n\r\n",
+		"not ready": "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		want := map[string]int{"lane": 201, "net/http": 200, "not ready": 503}[name]
+		if got := w.raw(t, request); got.status != want || !got.last {
+			t.Errorf("%s: %d, closes %v: %s", name, got.status, got.last, got.raw)
+		}
+	}
+}
+
 func TestThePagesLoadNothingFromElsewhere(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{"/", "/docs"} {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,8 @@ import (
 	"rushgate/admission"
 )
 
-// raw sends bytes on a connection of their own and reads one answer.
+// raw sends bytes on a connection of their own and reads one answer; last says
+// that the connection has ended with it.
 func (w *world) raw(t *testing.T, request string) answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", w.http.Listener.Addr().String())
@@ -25,14 +27,23 @@ func (w *world) raw(t *testing.T, request string) answer {
 	if _, err := conn.Write([]byte(request)); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	br := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(br, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body := make([]byte, resp.ContentLength)
-	_, _ = bufio.NewReader(resp.Body).Read(body)
-	return answer{status: resp.StatusCode, header: resp.Header, raw: string(body)}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := answer{status: resp.StatusCode, header: resp.Header, raw: string(body), last: resp.Close}
+	if got.last {
+		if _, err := br.ReadByte(); err != io.EOF {
+			t.Errorf("the connection was said to be closed, and is not: %v", err)
+		}
+	}
+	return got
 }
 
 var requestNumber = regexp.MustCompile(`r\d+`)

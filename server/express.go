@@ -40,6 +40,7 @@ func cutClaimPath(path []byte) (sale []byte, ok bool) {
 func (s *Server) express(r *lane.Request, reply *lane.Reply) {
 	began := time.Now()
 	s.expressOrPanic(r, reply)
+	reply.Last = s.draining.Load()
 	took := time.Since(began)
 	s.claimRoute.count(reply.Status, took)
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {

@@ -59,6 +59,7 @@ type Server struct {
 	scratch  sync.Pool     // of *scratch
 	requests atomic.Uint64
 	notReady atomic.Pointer[string]
+	draining atomic.Bool
 
 	stopping chan struct{} // closed by Close
 	stop     sync.Once
@@ -121,8 +122,20 @@ func (s *Server) SetReady(reason string) {
 	s.notReady.Store(&reason)
 }
 
+// Drain says that the server is about to stop: /readyz answers 503 and tells
+// why. Everything else is served as before, and each answer is the last one of its
+// connection: clients and balancers go elsewhere by themselves, before a Shutdown
+// closes idle connections in the face of requests that are on their way.
+func (s *Server) Drain(reason string) {
+	s.SetReady(reason)
+	s.draining.Store(true)
+}
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		w.Header().Set("Connection", "close") // net/http closes it after the answer
+	}
 	if sale, ok := claimPath(r); ok {
 		s.claim(w, r, sale)
 		return

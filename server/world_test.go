@@ -109,6 +109,7 @@ type answer struct {
 	header http.Header
 	raw    string
 	body   map[string]any // of a JSON object
+	last   bool           // raw: the connection has ended
 }
 
 func (a answer) text(name string) string { s, _ := a.body[name].(string); return s }

@@ -48,6 +48,7 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"redis, unknown":       {[]string{"--gate", "redis://:secret@cache?colour=red"}, []string{"--gate", `"colour"`}},
 		"tiny lease":           {[]string{"--lease", "1ms"}, []string{"--lease 1ms", "500ms"}},
 		"adopt at once":        {[]string{"--adopt-after", "0s"}, []string{"--adopt-after 0s"}},
+		"endless drain":        {[]string{"--drain", "1h"}, []string{"--drain 1h", "10m"}},
 		"a name with space":    {[]string{"--node", "my node"}, []string{"--node"}},
 		"dev for everybody":    {[]string{"--listen", "0.0.0.0:0", "--identity", "dev"}, []string{"dev believes everybody", "127.0.0.1"}},
 		"nobody for everybody": {[]string{"--listen", ":0"}, []string{"--identity", "backend or jwt"}},

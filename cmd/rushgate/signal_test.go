@@ -121,6 +121,12 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s := serve(t, data, "--shutdown-timeout", "1h")
 	conn := holdRequest(t, s.URL) // keeps the first one from being enough
 	defer conn.Close()
+	hurry(t, s)
+}
+
+// hurry sends signals until the server has ended by one.
+func hurry(t *testing.T, s *binary.Server) {
+	t.Helper()
 	for {
 		if err := s.Signal(syscall.SIGTERM); err != nil {
 			break // it has ended

@@ -176,7 +176,7 @@ func TestMembersSellOnWhenOneIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ledger, gate := database(t), redis.Server(t).URL()+"?prefix="+name+":"
-			flags := []string{"--gate", gate, "--adopt-after", "1s"}
+			flags := []string{"--gate", gate, "--adopt-after", "1s", "--drain", "0s"}
 			one, two := node(t, "one", ledger, flags...), node(t, "two", ledger, flags...)
 			succeeds(t, "sale", "create", "--id", "phones", "--stock", "1000000", "--per-user", "0", "--server", one.URL, "--admin-token", clusterToken)
 			others := make(chan []string)
@@ -198,6 +198,24 @@ func TestMembersSellOnWhenOneIsKilled(t *testing.T) {
 			succeeds(t, "audit", "phones", "--ledger", ledger, "--gate", gate)
 		})
 	}
+}
+
+// A member that is told to stop sends the balancer away and serves whoever still
+// comes, until its time to drain is over, or somebody is in a hurry.
+func TestAMemberDrains(t *testing.T) {
+	t.Parallel()
+	ledger, gate := databases["postgres"](t), redis.Server(t).URL()+"?prefix=drain:"
+	s := node(t, "one", ledger, "--gate", gate, "--drain", "10m")
+	succeeds(t, "sale", "create", "--id", "phones", "--stock", "10", "--server", s.URL, "--admin-token", clusterToken)
+	c := operator(t, s)
+	ids := people(t, c, "before-", 1)
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	await(t, s, "it drains", func(ready bool, said string) bool { return !ready && strings.Contains(said, "stopping") })
+	ids = append(ids, people(t, c, "while-", 5)...)
+	hurry(t, s)
+	allThere(t, node(t, "two", ledger, "--gate", gate), ledger, ids...)
 }
 
 // until waits for something that others bring about.

@@ -46,8 +46,8 @@ type plan struct {
 	// itself again and again; empty: all are real.
 	mortal string
 
-	// repeat has the balancer repeat what can be repeated.
-	repeat bool
+	// drain is how long a node that is stopped still serves.
+	drain time.Duration
 }
 
 // How the nodes of the tests get on with each other: a silent one is missed
@@ -72,12 +72,11 @@ func gather(t *testing.T, p plan) *cluster {
 			ledgerURL, gateURL = p.via(name)
 		}
 		flags := []string{"--data", filepath.Join(dir, name), "--node", name, "--admin-token", token,
-			"--ledger", ledgerURL, "--gate", gateURL}
+			"--ledger", ledgerURL, "--gate", gateURL, "--drain", p.drain.String()}
 		flags = append(flags, pace...)
 		return func() (*binary.Server, error) { return binary.Start(program, flags...) }
 	})
 	c := &cluster{Fleet: f, t: t, ledger: p.ledger, gate: p.gate}
-	c.Balancer.Repeat = p.repeat
 	c.operator = c.client(client.WithRetry(client.Retry{Attempts: 60, Pause: 100 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxRetryAfter: 2 * time.Second}))
 	t.Cleanup(c.end)
 	if err := f.Start(); err != nil {

@@ -10,20 +10,14 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
 // Balancer is an http.RoundTripper that sends each request to one of the nodes
 // that are ready, in turns, whatever host the request names. It asks every node
 // for /readyz all the time. A node that cannot be connected to is passed over;
-// what was sent and got no answer is the caller's to ask again, unless Repeat.
+// what was sent and got no answer is the caller's to ask again.
 type Balancer struct {
-	// Repeat has requests that can be repeated, because they carry an
-	// Idempotency-Key or only read, sent again when their connection ended without
-	// an answer, as good balancers do. Set it before the first request.
-	Repeat bool
-
 	nodes     []*Node
 	transport *http.Transport
 	turn      atomic.Uint64
@@ -109,7 +103,7 @@ func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		resp, err := b.transport.RoundTrip(to)
-		if !refused(err) && !(b.Repeat && broken(err) && repeatable(req)) {
+		if !refused(err) {
 			return resp, err
 		}
 		n.ready.Store(false)
@@ -137,15 +131,6 @@ func (b *Balancer) redirected(req *http.Request, base string) (*http.Request, er
 func refused(err error) bool {
 	var e *net.OpError
 	return errors.As(err, &e) && e.Op == "dial"
-}
-
-// broken says that a connection ended without an answer.
-func broken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-func repeatable(req *http.Request) bool {
-	return req.Method == http.MethodGet || req.Header.Get("Idempotency-Key") != ""
 }
 
 // nobody is the answer of a balancer that has nobody to ask.

@@ -39,7 +39,10 @@ func (c *conn) loop() (handOver bool) {
 		}
 		c.reply = Reply{Body: c.reply.Body[:0], header: c.reply.header[:0]}
 		c.lane.cfg.Serve(&c.req, &c.reply)
-		if closing := c.lane.closing.Load(); !c.answer(closing) || closing {
+		if c.lane.closing.Load() {
+			c.reply.Last = true
+		}
+		if !c.answer() || c.reply.Last {
 			return false
 		}
 		c.br.Discard(n)
@@ -48,9 +51,9 @@ func (c *conn) loop() (handOver bool) {
 
 // answer writes the reply. It has its own time, however late in the idle time
 // the request came and however long Serve took.
-func (c *conn) answer(closing bool) bool {
+func (c *conn) answer() bool {
 	now := time.Now()
-	c.out = c.lane.appendReply(c.out[:0], &c.reply, now, closing)
+	c.out = c.lane.appendReply(c.out[:0], &c.reply, now)
 	if due(c.writeBy, now, c.lane.cfg.WriteTimeout) {
 		c.writeBy = now.Add(c.lane.cfg.WriteTimeout)
 		c.net.SetWriteDeadline(c.writeBy)
@@ -150,14 +153,14 @@ func (c *conn) read() (int, verdict) {
 }
 
 // appendReply writes an HTTP/1.1 response.
-func (l *Listener) appendReply(b []byte, r *Reply, now time.Time, closing bool) []byte {
+func (l *Listener) appendReply(b []byte, r *Reply, now time.Time) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
 	b = append(b, ' ')
 	b = append(b, http.StatusText(r.Status)...)
 	b = append(b, "\r\n"...)
 	b = append(b, r.header...)
-	if closing {
+	if r.Last {
 		b = append(b, "Connection: close\r\n"...)
 	}
 	b = append(b, "Date: "...)

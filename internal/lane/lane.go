@@ -92,6 +92,7 @@ type Request struct {
 type Reply struct {
 	Status int
 	Body   []byte
+	Last   bool // the connection is closed after it, and the answer says so
 
 	header []byte
 }
