@@ -47,9 +47,14 @@ func (g *Gate) decisions(p *part) error {
 	one, _ := c.rest[2].ToString()
 	early := g.early(c, rushgate.Ack(level))
 	full := 0
+	word, all := "", strings.HasPrefix(text, "G")
+	if all {
+		word = "g" + text[1:]
+	}
 	for i, d := range p.out {
-		var word string
-		word, text, _ = strings.Cut(text, " ")
+		if !all {
+			word, text, _ = strings.Cut(text, " ")
+		}
 		*d = rushgate.Decision{Slot: rushgate.NoSlot, Epoch: c.head.epoch, Version: c.head.version, At: c.head.at}
 		if err := decide(d, word); err != nil {
 			return fmt.Errorf("ask %d: %w", p.asks[i].ID, err)

@@ -8,8 +8,9 @@
 --   at        when it was decided, in milliseconds
 --   expires   when the claims will expire, 0 for never
 --   units     the units of each item: item and number in turn
---   slots     the slot of each claim
+--   slots     the slot of each claim; or one, if all have the same
 --   batch     what was asked, as claim.lua is given it, less what was not granted
+--   n         how many claims it holds
 -- Its tag is made by the node that asked, and never used for another batch.
 
 -- narrowed returns a batch without the asks that drop(index, id) names, as
@@ -21,7 +22,7 @@ local function narrowed(batch, slots, drop)
     local user, line, key = user_of[place] or place, line_of[place] or 1, name_of[place] or 0
     if not drop(place, string.match(ask, '^%d+$') or string.match(ask, '^0 (%d+)')) then
       n = n + 1
-      kept[n] = slots[place]
+      kept[n] = slots[place] or slots[1]
       users[n] = batch[5][user]
       local name = 0
       if key > 0 then
@@ -54,7 +55,7 @@ local function take(tag, n, ids, units)
   local text = call('HGET', journal, tag)
   if not text then return 0 end
   local entry = cmsgpack.unpack(text)
-  local slots, before = entry[5], #entry[5]
+  local slots, before = entry[5], entry[7]
   if entry[1] and n == before then
     call('HDEL', journal, tag)
     for i = 1, #entry[4], 2 do units[entry[4][i]] = (units[entry[4][i]] or 0) + entry[4][i + 1] end
@@ -69,7 +70,7 @@ local function take(tag, n, ids, units)
   end
   call('HDEL', journal, tag) -- first, so that a full memory does not refuse the rest
   if rest > 0 then
-    call('HSET', journal, tag, cmsgpack.pack({false, entry[2], entry[3], flat(left), kept, batch}))
+    call('HSET', journal, tag, cmsgpack.pack({false, entry[2], entry[3], flat(left), kept, batch, rest}))
   end
   return before - rest
 end

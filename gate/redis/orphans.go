@@ -85,7 +85,7 @@ func (g *Gate) journal(ctx context.Context, v *view, key string, until time.Time
 // entry reads the claims of a journal entry: see journal.lua.
 func entry(sale, text string) ([]rushgate.Claim, error) {
 	u := &unpacker{rest: []byte(text)}
-	if n := u.list(); n != 6 {
+	if n := u.list(); n != 7 {
 		return nil, errMalformed
 	}
 	u.flag() // whole
@@ -95,23 +95,26 @@ func entry(sale, text string) ([]rushgate.Claim, error) {
 		u.number()
 	}
 	slots := u.numbers()
-	b := &unpacker{rest: []byte(u.text())}
+	b, n := &unpacker{rest: []byte(u.text())}, u.number()
 	if n := b.list(); u.err != nil || n != 10 {
 		return nil, errors.Join(errMalformed, u.err)
 	}
 	items, _, itemOf, quantityOf := b.texts(), b.texts(), b.numbers(), b.numbers()
 	users, keys := b.texts(), b.texts()
 	asks, userOf, lineOf, keyOf := b.texts(), b.numbers(), b.numbers(), b.numbers()
-	claims := make([]rushgate.Claim, 0, len(slots))
+	if len(slots) == 0 || len(slots) != 1 && len(slots) != len(asks) || n != int64(len(asks)) {
+		return nil, errors.Join(errMalformed, b.err)
+	}
+	claims := make([]rushgate.Claim, 0, len(asks))
 	for i, ask := range asks {
 		id, err := idOf(ask)
 		user, line, key := at(userOf, i, int64(i+1)), at(lineOf, i, 1), at(keyOf, i, 0)
-		if err != nil || b.err != nil || i >= len(slots) || !within(user, users) || !within(line, itemOf) ||
+		if err != nil || b.err != nil || !within(user, users) || !within(line, itemOf) ||
 			!within(line, quantityOf) || !within(itemOf[line-1], items) || key != 0 && !within(key, keys) {
 			return nil, errors.Join(errMalformed, b.err, err)
 		}
 		c := rushgate.Claim{ID: id, Sale: sale, Item: items[itemOf[line-1]-1], User: users[user-1], Quantity: quantityOf[line-1],
-			Slot: int32(slots[i]), State: rushgate.Held, CreatedAt: time.UnixMilli(made).UTC()}
+			Slot: int32(at(slots, i, slots[0])), State: rushgate.Held, CreatedAt: time.UnixMilli(made).UTC()}
 		if key != 0 {
 			c.Key = keys[key-1]
 		}
