@@ -1,6 +1,7 @@
 package rushgate
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -135,7 +136,7 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 		switch {
 		case sale == nil:
 		case d.Code == Forgot || d.Code == NotFound && sale.Item(asks[i].Item) != nil:
-			n.doubt(sale.ID, sale.Epoch)
+			n.doubt(sale.ID, cmp.Or(d.Epoch, sale.Epoch)) // the catalog may know of the load that mends it
 			d.Code = Unavailable
 		case d.Code == Granted && (d.Epoch > sale.Epoch || d.Version > sale.Version):
 			n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})

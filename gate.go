@@ -90,7 +90,7 @@ type Decision struct {
 
 	// What a shared gate tells beside, since other nodes and its own clock
 	// have a say in it; zero from a gate that belongs to one node.
-	Epoch   int64     // the epoch under which it was decided
+	Epoch   int64     // the epoch under which it was decided; Forgot: that of the picture which was lost, if it is known
 	Version int64     // of the rules by which it was decided
 	At      time.Time // the moment of the decision, by the gate's clock, in whole milliseconds
 	Early   bool      // Granted: the sale's level is below Recorded, and is reached: the buyer may hear now

@@ -73,7 +73,7 @@ func (n *node) mend(ctx context.Context, sale string) error {
 		n.catalog.put(s)
 		return nil
 	}
-	if mark.Epoch < s.Epoch && mark.Epoch != 0 && !n.impatient(sale, s.Epoch) {
+	if n.inOtherHands(sale, mark.Epoch, s.Epoch) && !n.impatient(sale, s.Epoch) {
 		return errBusy
 	}
 	if err := n.drain(ctx, sale, mark.Epoch); err != nil {
@@ -89,7 +89,14 @@ func (n *node) mend(ctx context.Context, sale string) error {
 	if !taken {
 		return errBusy
 	}
-	return n.load(ctx, next)
+	switch err := n.load(ctx, next); {
+	case errors.Is(err, ErrStale):
+		return errBusy // somebody lost patience, and loads under a later epoch
+	case err != nil:
+		n.giveUpOn(sale, next.Epoch)
+		return err
+	}
+	return nil
 }
 
 // mendNow is mend for those who wait for it, whoever does it.
@@ -123,6 +130,30 @@ func (n *node) trusted(sale string, epoch int64) bool {
 	delete(n.patience, sale)
 	delete(n.drains, sale)
 	return true
+}
+
+// inOtherHands says that the gate has no picture of the ledger's epoch because
+// somebody has taken that epoch and not loaded the gate yet. A gate without any
+// picture says nothing; but when the epoch is later than the one in doubt, it was
+// taken since. Where nothing was in doubt, it is the present epoch from now on.
+func (n *node) inOtherHands(sale string, gate, epoch int64) bool {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	if gate != 0 {
+		return gate < epoch
+	}
+	if n.doubts[sale] == 0 {
+		n.doubts[sale] = epoch
+	}
+	return n.doubts[sale] < epoch
+}
+
+// giveUpOn ends the patience with an epoch that this node has taken itself, and
+// could not load: nobody else does.
+func (n *node) giveUpOn(sale string, epoch int64) {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	n.patience[sale] = patience{epoch: epoch, next: n.patience[sale].next}
 }
 
 // impatient says that whoever took an epoch has had the time to load the gate.

@@ -14,11 +14,11 @@ import (
 // will be told.
 func (g *Gate) decided(p *part) {
 	c := p.call
-	code := rushgate.Unavailable
+	code, epoch := rushgate.Unavailable, int64(0)
 	switch {
 	case c.err != nil:
 	case c.status == statusForgotten:
-		code = rushgate.Forgot
+		code, epoch = rushgate.Forgot, p.view.lastLost()
 	case c.status == statusNone:
 		code = rushgate.NotFound
 	case c.status == statusOK:
@@ -29,7 +29,7 @@ func (g *Gate) decided(p *part) {
 		g.opts.Log.Error("an answer of Redis cannot be read", "sale", p.view.id, "shard", p.shard, "error", err)
 	}
 	for _, d := range p.out {
-		*d = rushgate.Decision{Code: code, Slot: rushgate.NoSlot}
+		*d = rushgate.Decision{Code: code, Slot: rushgate.NoSlot, Epoch: epoch}
 	}
 }
 

@@ -114,6 +114,10 @@ func (s *shop) free(free, unsettled int64) {
 func (s *shop) forgotten() {
 	s.t.Helper()
 	s.want(rushgate.Forgot, s.asks(3))
+	out := make([]rushgate.Decision, 1)
+	if err := s.gate.Claim(s.t.Context(), time.Now(), s.asks(1), out); err != nil || out[0].Epoch != s.sale.Epoch {
+		s.t.Fatalf("the epoch of what was forgotten is %d: %+v, %v", s.sale.Epoch, out[0], err)
+	}
 	if m, err := s.gate.Mark(s.t.Context(), "sale"); err != nil || m != (rushgate.Mark{}) {
 		s.t.Fatalf("the mark of what was forgotten: %+v, %v", m, err)
 	}

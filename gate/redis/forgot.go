@@ -96,3 +96,10 @@ func (v *view) gone(epoch int64) bool {
 	defer v.mu.Unlock()
 	return epoch <= v.lost
 }
+
+// lastLost is the epoch of the latest picture that was found to be forgotten.
+func (v *view) lastLost() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.lost
+}

@@ -1,0 +1,109 @@
+package rushgate_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"rushgate"
+)
+
+// longLoad is a shared gate whose load takes as long as those who mend look at it
+// so many times. A load under a later epoch takes the gate from one before it.
+type longLoad struct {
+	*commons
+	turns int // looks that a load takes
+	crowd int // claims that are told that the gate has forgotten, before a load begins
+
+	mu      sync.Mutex
+	moved   *sync.Cond
+	had     int64 // the epoch that was loaded last
+	loading int64 // the epoch that is being loaded
+	looks   int   // since that began
+}
+
+func newLongLoad(c *commons) *longLoad {
+	g := &longLoad{commons: c}
+	g.moved = sync.NewCond(&g.mu)
+	return g
+}
+
+func (g *longLoad) Mark(ctx context.Context, sale string) (rushgate.Mark, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looks++
+	g.moved.Broadcast()
+	return g.commons.Mark(ctx, sale)
+}
+
+func (g *longLoad) Claim(ctx context.Context, now time.Time, asks []rushgate.Ask, out []rushgate.Decision) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.loading > g.had {
+		out[0] = rushgate.Decision{Code: rushgate.Unavailable}
+		return nil
+	}
+	err := g.commons.Claim(ctx, now, asks, out)
+	if out[0].Code == rushgate.NotFound {
+		out[0] = rushgate.Decision{Code: rushgate.Forgot, Epoch: g.had}
+		g.crowd--
+		g.moved.Broadcast()
+	}
+	return err
+}
+
+func (g *longLoad) Load(ctx context.Context, s rushgate.Snapshot) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer context.AfterFunc(ctx, g.moved.Broadcast)()
+	for g.crowd > 0 && ctx.Err() == nil {
+		g.moved.Wait()
+	}
+	if g.loading >= s.Sale.Epoch {
+		return rushgate.ErrStale
+	}
+	g.loading, g.looks = s.Sale.Epoch, 0
+	g.moved.Broadcast()
+	for g.looks < g.turns && g.loading == s.Sale.Epoch && ctx.Err() == nil {
+		g.moved.Wait()
+	}
+	switch {
+	case g.loading != s.Sale.Epoch:
+		return rushgate.ErrStale
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	g.had = s.Sale.Epoch
+	return g.commons.Load(ctx, s)
+}
+
+// TestALongLoadIsNotTakenAway: two nodes notice that the gate has forgotten. One
+// loads it, for many turns of the other, which waits.
+func TestALongLoadIsNotTakenAway(t *testing.T) {
+	var gate *longLoad
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			gate = newLongLoad(cfg.Gate.(*commons))
+		}
+		cfg.Gate, cfg.Chores = gate, func() bool { return false } // only who mends looks
+	})
+	w.sell(t, 5)
+	gate.mu.Lock()
+	gate.turns, gate.crowd = 5, 2
+	gate.mu.Unlock()
+	w.gate.lose()
+	for node, user := range []string{"ann", "bob"} {
+		_, err := w.at(node, user)
+		wantCode(t, err, rushgate.Unavailable)
+	}
+	eventually(t, "it sells again", func() bool {
+		sale, err := w.ledger.Sale(ctx, "phones")
+		if err != nil || sale.Epoch > 3 {
+			t.Fatalf("they take the load from each other: %+v, %v", sale, err)
+		}
+		_, err = w.at(1, "ann")
+		return err == nil
+	})
+	w.audit(t)
+}
