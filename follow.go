@@ -129,7 +129,8 @@ func (d *desk) await(ctx context.Context, id ID) (c Claim, err error) {
 }
 
 // heed acts on what a shared gate says beside its decisions: that it has lost a
-// sale, and that it goes by rules that this node has not read yet.
+// sale, and that it goes by rules that this node has not read yet. What it grants
+// under an epoch that is over will be refused: nobody hears of that early.
 func (n *node) heed(asks []Ask, decisions []Decision) {
 	for i := range decisions {
 		d, sale := &decisions[i], n.catalog.sale(asks[i].Sale)
@@ -140,6 +141,8 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 			d.Code = Unavailable
 		case d.Code == Granted && (d.Epoch > sale.Epoch || d.Version > sale.Version):
 			n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})
+		case d.Code == Granted && d.Epoch < sale.Epoch:
+			d.Early = false
 		}
 	}
 }

@@ -74,6 +74,7 @@ func (n *node) mend(ctx context.Context, sale string) error {
 		return nil
 	}
 	if n.inOtherHands(sale, mark.Epoch, s.Epoch) && !n.impatient(sale, s.Epoch) {
+		n.catalog.put(s) // from now on nobody hears early of what the old picture grants
 		return errBusy
 	}
 	if err := n.drain(ctx, sale, mark.Epoch); err != nil {

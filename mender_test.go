@@ -2,6 +2,7 @@ package rushgate_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -106,4 +107,29 @@ func TestALongLoadIsNotTakenAway(t *testing.T) {
 		return err == nil
 	})
 	w.audit(t)
+}
+
+// TestNobodyHearsEarlyOfAnEpochThatIsOver: a mender took the next epoch and died. The
+// gate grants by the old one, which the ledger refuses: whoever finds that out
+// tells no buyer yes any more.
+func TestNobodyHearsEarlyOfAnEpochThatIsOver(t *testing.T) {
+	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) { cfg.FollowEvery = time.Hour })
+	w.sell(t, 500, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	if _, _, err := w.ledger.Fence(ctx, "phones", 0); err != nil {
+		t.Fatal(err)
+	}
+	told, user := 0, 0
+	next := func() error { user++; _, err := w.at(0, fmt.Sprint("user-", user)); return err }
+	for ; next() == nil; told++ {
+		if told == 400 {
+			t.Fatal("every buyer is told yes, and nothing is recorded")
+		}
+	}
+	for range 10 {
+		wantCode(t, next(), rushgate.Unavailable)
+	}
+	eventually(t, "who was told is told again", func() bool {
+		revoked, err := w.ledger.Claims(ctx, rushgate.ClaimQuery{Sale: "phones", State: rushgate.Revoked, Limit: 1000})
+		return err == nil && len(revoked) == told
+	})
 }
