@@ -82,9 +82,7 @@ func (n *node) adoptClaims(ctx context.Context, sale string, epoch int64, claims
 		return err
 	}
 	if len(missing) > 0 {
-		b := &Batch{ID: int64(n.ids.next()), At: n.now().Truncate(time.Millisecond),
-			Steps: []Step{&Grant{Sale: sale, Epoch: epoch, PerUser: s.PerUser, Claims: missing}}}
-		if err := n.recordAdopted(ctx, b, s, missing); err != nil {
+		if err := n.recordAdopted(ctx, &Grant{Sale: sale, Epoch: epoch, PerUser: s.PerUser, Claims: missing}); err != nil {
 			return err
 		}
 		n.observe.Adopted(len(missing))
@@ -109,16 +107,17 @@ func (n *node) giveUp(ctx context.Context, s *Sale, claims []Claim) error {
 }
 
 // recordAdopted records adopted claims. If the ledger refuses them although none
-// of them is there, the gate was wrong about the sale: it is mended.
-func (n *node) recordAdopted(ctx context.Context, b *Batch, s *Sale, claims []Claim) error {
-	err := n.ledger.Record(ctx, b)
+// of them is there, the gate was wrong about the sale when it granted them: it is
+// mended, if nobody has done it since.
+func (n *node) recordAdopted(ctx context.Context, g *Grant) error {
+	err := n.ledger.Record(ctx, &Batch{ID: int64(n.ids.next()), At: n.now().Truncate(time.Millisecond), Steps: []Step{g}})
 	var barrier *BarrierError
 	if !errors.As(err, &barrier) {
 		return err
 	}
-	st, findErr := n.standing(ctx, s.ID, claims)
+	st, findErr := n.standing(ctx, g.Sale, g.Claims)
 	if findErr == nil && len(st.ids) == 0 && barrier.Barrier != BarrierID {
-		n.doubt(s.ID, s.Epoch) // otherwise somebody else was faster: the next step finds them
+		n.doubt(g.Sale, g.Epoch) // otherwise somebody else was faster: the next step finds them
 	}
 	return err
 }

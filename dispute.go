@@ -96,14 +96,29 @@ func (d *desk) dispute(b *batch, barrier *BarrierError) error {
 	return nil
 }
 
-// epochOf is the epoch under which the batch's grants of a sale were made.
+// epochOf is the epoch by which the batch's steps of a sale were made: the oldest,
+// if there are several. The present one may be that of a mend which has come since.
 func (b *batch) epochOf(sale string) int64 {
+	var oldest int64
 	for _, step := range b.write.Steps {
-		if g, ok := step.(*Grant); ok && g.Sale == sale {
-			return g.Epoch
+		if epoch := epochOf(step); step.On() == sale && epoch != 0 && (oldest == 0 || epoch < oldest) {
+			oldest = epoch
 		}
 	}
-	if s := b.desk.catalog.sale(sale); s != nil {
+	if s := b.desk.catalog.sale(sale); s != nil && oldest == 0 {
+		return s.Epoch
+	}
+	return oldest
+}
+
+// epochOf is the epoch that a step carries, or 0.
+func epochOf(step Step) int64 {
+	switch s := step.(type) {
+	case *Grant:
+		return s.Epoch
+	case *Put:
+		return s.Epoch
+	case *Restock:
 		return s.Epoch
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,4 +133,50 @@ func TestNobodyHearsEarlyOfAnEpochThatIsOver(t *testing.T) {
 		revoked, err := w.ledger.Claims(ctx, rushgate.ClaimQuery{Sale: "phones", State: rushgate.Revoked, Limit: 1000})
 		return err == nil && len(revoked) == told
 	})
+}
+
+// looked is a shared gate that lets something happen after it was counted.
+type looked struct {
+	*commons
+	counted atomic.Pointer[func()]
+	looks   atomic.Int64
+}
+
+func (l *looked) Count(ctx context.Context, sale string) ([]rushgate.Count, error) {
+	l.looks.Store(0)
+	return l.commons.Count(ctx, sale)
+}
+
+func (l *looked) Mark(ctx context.Context, sale string) (rushgate.Mark, error) {
+	if after := l.counted.Load(); after != nil && l.looks.Add(1) == 2 { // the first look is still about the count
+		(*after)()
+	}
+	return l.commons.Mark(ctx, sale)
+}
+
+// TestAnAuditDoubtsWhatItHasSeen: two auditors find the same fault. The second one
+// does not mend what the first one has built anew.
+func TestAnAuditDoubtsWhatItHasSeen(t *testing.T) {
+	gate := &looked{}
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		cfg.Chores = func() bool { return false }
+		if i == 1 {
+			gate.commons = cfg.Gate.(*commons)
+			cfg.Gate = gate
+		}
+	})
+	w.sell(t, 5)
+	if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 4, Epoch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	other := func() { once.Do(func() { w.nodes[0].Audit(ctx, "phones") }) }
+	gate.counted.Store(&other)
+	if report, err := w.nodes[1].Audit(ctx, "phones"); err != nil || report.OK {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if sale, err := w.ledger.Sale(ctx, "phones"); err != nil || sale.Epoch != 2 {
+		t.Fatalf("one fault was mended more than once: %+v, %v", sale, err)
+	}
+	w.audit(t)
 }

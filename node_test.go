@@ -119,8 +119,14 @@ func TestOperatorsAtSeveralNodes(t *testing.T) {
 // TestTheLimitChangesForAllNodes: wider at any time, narrower only before
 // anybody has a claim, and between a limit and none.
 func TestTheLimitChangesForAllNodes(t *testing.T) {
+	for _, ack := range []rushgate.Ack{rushgate.Recorded} {
+		t.Run(string(ack), func(t *testing.T) { changeTheLimit(t, ack) })
+	}
+}
+
+func changeTheLimit(t *testing.T, ack rushgate.Ack) {
 	w := newTown(t, 2)
-	w.sell(t, 20)
+	w.sell(t, 20, func(s *rushgate.Sale) { s.Ack = ack })
 	limit := func(node int, n int64) error {
 		_, err := w.nodes[node].ChangeSale(ctx, "phones", rushgate.SaleChange{PerUser: &n})
 		return err
@@ -147,6 +153,10 @@ func TestTheLimitChangesForAllNodes(t *testing.T) {
 		}
 	}
 	w.audit(t)
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil || sale.Epoch != 1+7 {
+		t.Errorf("the gate was built anew %d times for 6 changes and one that was refused, %v", sale.Epoch-1, err)
+	}
 }
 
 // TestOrphansAreAdopted: a node died between gate and ledger; what it granted is

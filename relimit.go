@@ -29,7 +29,8 @@ func (n *node) current(ctx context.Context, id string) (*Sale, error) {
 const stepPatience = 2 * time.Second
 
 // inStep says whether gate and ledger have the same rules. When they have
-// differed for too long, whoever changed them will not come back.
+// differed for too long, whoever changed them will not come back. A gate of a later
+// epoch was built anew since the sale was read: that alone says nothing against it.
 func (n *node) inStep(sale *Sale, mark Mark) bool {
 	n.mends.Lock()
 	since, ahead := n.ahead[sale.ID]
@@ -42,7 +43,7 @@ func (n *node) inStep(sale *Sale, mark Mark) bool {
 		n.ahead[sale.ID] = time.Now()
 	}
 	n.mends.Unlock()
-	if mark.Epoch != sale.Epoch || ahead && time.Since(since) > stepPatience {
+	if mark.Epoch < sale.Epoch || ahead && time.Since(since) > stepPatience {
 		n.doubt(sale.ID, mark.Epoch)
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 // gate did not change between: the only way to compare two things that others
 // use at the same time.
 type sight struct {
+	epoch  int64 // of the gate's picture
 	stock  []Stock
 	counts map[string]Count
 	still  bool // the gate did not change while the ledger was read
@@ -43,7 +44,7 @@ func (n *node) glance(ctx context.Context, sale string) (sight, error) {
 	if err != nil {
 		return sight{}, unavailable(err, "the gate cannot be reached")
 	}
-	s := sight{stock: stock, counts: make(map[string]Count, len(counts)), still: before == after}
+	s := sight{epoch: before.Epoch, stock: stock, counts: make(map[string]Count, len(counts)), still: before == after}
 	for _, c := range counts {
 		s.counts[c.Item] = c
 	}
@@ -53,6 +54,7 @@ func (n *node) glance(ctx context.Context, sale string) (sight, error) {
 // difference is what a sight shows: units that only the gate has, and units
 // that neither the gate nor the ledger nor the journal accounts for.
 type difference struct {
+	epoch    int64 // of the picture that was looked at
 	free     int64
 	generous int64
 	missing  int64
@@ -60,7 +62,7 @@ type difference struct {
 }
 
 func (s sight) difference() difference {
-	var d difference
+	d := difference{epoch: s.epoch}
 	for _, st := range s.stock {
 		c := s.counts[st.Item]
 		d.free += c.Free
@@ -140,11 +142,7 @@ func (n *node) judge(ctx context.Context, r *Report, d difference, seen, strande
 		r.add("nothing_stranded", true, "total = free + held + confirmed + unsettled")
 		return nil
 	}
-	mark, err := n.gate.Mark(ctx, r.Sale)
-	if err != nil {
-		return unavailable(err, "the gate cannot be reached")
-	}
-	n.doubt(r.Sale, mark.Epoch)
+	n.doubt(r.Sale, d.epoch)
 	if err := n.mendNow(ctx, r.Sale); err != nil {
 		r.add("nothing_stranded", false, "%d units stranded; the gate could not be rebuilt: %v%s", d.missing, err, list(d.told))
 		return nil
