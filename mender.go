@@ -77,7 +77,11 @@ func (n *node) mend(ctx context.Context, sale string) error {
 		n.catalog.put(s) // from now on nobody hears early of what the old picture grants
 		return errBusy
 	}
-	if err := n.drain(ctx, sale, mark.Epoch); err != nil {
+	err = n.halt(ctx, s, mark)
+	if err == nil {
+		err = n.drain(ctx, sale, mark.Epoch)
+	}
+	if err != nil {
 		if s.Ack != Recorded && n.drainAgain(sale) {
 			return fmt.Errorf("record what was acknowledged before the gate is built anew: %w", err)
 		}
@@ -108,6 +112,39 @@ func (n *node) mendNow(ctx context.Context, sale string) error {
 			return err
 		}
 	}
+}
+
+// halt has a gate that still grants stand still before its epoch ends: what other
+// nodes would tell their buyers meanwhile is what the ledger will refuse. Then they
+// have the time to record what they have told.
+func (n *node) halt(ctx context.Context, s *Sale, mark Mark) error {
+	if s.Ack == Recorded || mark.Epoch != s.Epoch || n.halts(s.ID, mark) {
+		return nil
+	}
+	still := s.clone()
+	still.Frozen, still.Version = true, mark.Version+1
+	if err := n.gate.Put(ctx, &Put{Sale: still}); err != nil {
+		return fmt.Errorf("stop the gate: %w", err)
+	}
+	n.halted(s.ID, Mark{Epoch: still.Epoch, Version: still.Version})
+	if err := n.drained(ctx, s.ID); err != nil {
+		n.log.Warn("not everything that the gate granted is recorded by those who asked for it", "sale", s.ID, "error", err)
+	}
+	return nil
+}
+
+// halted remembers by which rules this node had a gate stand still.
+func (n *node) halted(sale string, still Mark) {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	n.still[sale] = still
+}
+
+// halts says that a gate stands still by the rules that this node gave it.
+func (n *node) halts(sale string, mark Mark) bool {
+	n.mends.Lock()
+	defer n.mends.Unlock()
+	return n.still[sale] == Mark{Epoch: mark.Epoch, Version: mark.Version}
 }
 
 // drainAgain says whether what was acknowledged early may still be recorded

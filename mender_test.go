@@ -135,6 +135,64 @@ func TestNobodyHearsEarlyOfAnEpochThatIsOver(t *testing.T) {
 	})
 }
 
+// fencing is a ledger that lets something happen before the next epoch is taken.
+type fencing struct {
+	rushgate.Ledger
+	before atomic.Pointer[func()]
+}
+
+func (f *fencing) Fence(ctx context.Context, sale string, was int64) (*rushgate.Sale, bool, error) {
+	if before := f.before.Load(); before != nil {
+		(*before)()
+	}
+	return f.Ledger.Fence(ctx, sale, was)
+}
+
+// TestAMendTellsNobodyYesThatItWillRevoke: while one node mends a gate that still
+// grants, buyers ask others. Nobody is told of a claim that is then revoked.
+func TestAMendTellsNobodyYesThatItWillRevoke(t *testing.T) {
+	slow, mender := newHeld(), &fencing{}
+	w := newTown(t, 3, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			slow.Ledger, mender.Ledger, cfg.Ledger = cfg.Ledger, cfg.Ledger, mender
+		} else {
+			cfg.Ledger = slow
+		}
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	t.Cleanup(slow.release)
+	slow.hold(grants)
+	var told []rushgate.Claim
+	ask := func(node int, user string) {
+		if r, err := w.at(node, user); err == nil {
+			told = append(told, r.Claim)
+		}
+	}
+	ask(1, "ann")
+	var once sync.Once
+	late := func() { once.Do(func() { ask(2, "bob") }) }
+	mender.before.Store(&late)
+	sale, err := w.ledger.Sale(ctx, "phones")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 4, Epoch: sale.Epoch}); err != nil {
+		t.Fatal(err) // more generous than the ledger: the auditor mends it
+	}
+	if report, err := w.nodes[0].Audit(ctx, "phones"); err != nil || report.OK {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	slow.release()
+	eventually(t, "it sells again", func() bool { _, err := w.at(0, "cy"); return err == nil })
+	eventually(t, "the journal is empty", func() bool { return len(w.open(t)) == 0 })
+	for _, c := range told {
+		if got, err := w.nodes[0].Get(ctx, c.ID); err != nil || got.State != rushgate.Held {
+			t.Errorf("%s was told %d, and it is %+v, %v", c.User, c.ID, got, err)
+		}
+	}
+	w.audit(t)
+}
+
 // looked is a shared gate that lets something happen after it was counted.
 type looked struct {
 	*commons

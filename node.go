@@ -42,6 +42,7 @@ type node struct {
 	doubts   map[string]int64     // sale → the epoch whose picture cannot be trusted
 	patience map[string]patience  // sales that somebody else seems to mend
 	drains   map[string]int       // how often a sale could not be drained before a mend
+	still    map[string]Mark      // the rules by which this node had the gate stand still last, to mend it
 	ahead    map[string]time.Time // sales whose rules at the gate are not the ledger's, and since when
 	doubted  chan struct{}        // there is a doubt
 
@@ -54,7 +55,7 @@ func newNode(cfg Config, gate Shared, d *desk) *node {
 	n := &node{gate: gate, ledger: cfg.Ledger, now: cfg.Now, ids: d.ids, log: cfg.Log, observe: cfg.Observe,
 		catalog: d.catalog, watch: d.watch, chores: cfg.Chores, followEvery: cfg.FollowEvery, adoptAfter: cfg.AdoptAfter,
 		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1), waiters: make(chan struct{}, maxWaiters),
-		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, doubted: make(chan struct{}, 1),
+		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, still: map[string]Mark{}, doubted: make(chan struct{}, 1),
 		owing: make(chan struct{}, 1)}
 	gate.Listen(func(string) { wake(n.news) })
 	return n

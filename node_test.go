@@ -119,7 +119,7 @@ func TestOperatorsAtSeveralNodes(t *testing.T) {
 // TestTheLimitChangesForAllNodes: wider at any time, narrower only before
 // anybody has a claim, and between a limit and none.
 func TestTheLimitChangesForAllNodes(t *testing.T) {
-	for _, ack := range []rushgate.Ack{rushgate.Recorded} {
+	for _, ack := range []rushgate.Ack{rushgate.Recorded, rushgate.Accepted} {
 		t.Run(string(ack), func(t *testing.T) { changeTheLimit(t, ack) })
 	}
 }

@@ -59,6 +59,7 @@ func (s *Service) relimit(ctx context.Context, before, after *Sale, kind EventKi
 	if err := n.gate.Put(ctx, &Put{Sale: still, Was: before.Version}); err != nil {
 		return nil, unavailable(err, "the gate cannot be reached; nothing was changed")
 	}
+	n.halted(before.ID, Mark{Epoch: still.Epoch, Version: still.Version})
 	err := n.drained(ctx, before.ID)
 	if err == nil {
 		err = n.recordLimit(ctx, before, after, kind)
