@@ -135,7 +135,7 @@ func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) bool {
 		switch same, other := st.byID(&c), st.byKey(&c); {
 		case same != nil:
 			if answer != nil {
-				answer.Claim = *same
+				*answer = asRecorded(same)
 			}
 		case other != nil:
 			taken = append(taken, c)
@@ -161,6 +161,15 @@ func (b *batch) settleDispute(ctx context.Context, g *Grant, st standing) bool {
 		b.desk.log.Warn("the journal could not be cleared; an adopter will", "sale", g.Sale, "error", err)
 	}
 	return len(rest) < all
+}
+
+// asRecorded is the answer to a buyer who waits, when somebody else was faster to
+// write the claim down: as granted, or as lost.
+func asRecorded(c *Claim) Result {
+	if c.State == Revoked {
+		return Result{Err: unavailable(nil, "the gate lost it before it could be recorded; nothing was granted")}
+	}
+	return Result{Receipt: Receipt{Claim: *c}}
 }
 
 // resultOf is the answer that a claim of the batch is going to be, or nil when

@@ -731,6 +731,46 @@ func TestAMendRevokesNothingThatItsNodeIsRecording(t *testing.T) {
 	w.audit(t)
 }
 
+// slowReplicas is a gate whose replicas never answer in time: buyers wait for the ledger.
+type slowReplicas struct{ *commons }
+
+func (g slowReplicas) Claim(ctx context.Context, now time.Time, asks []rushgate.Ask, out []rushgate.Decision) error {
+	err := g.commons.Claim(ctx, now, asks, out)
+	for i := range out {
+		out[i].Early = false
+	}
+	return err
+}
+
+// TestNobodyIsToldOfARevokedClaim: a node is slow to record a claim, and a mender
+// writes it down as revoked. Its buyer, who still waits, hears that there is none.
+func TestNobodyIsToldOfARevokedClaim(t *testing.T) {
+	slow := newHeld()
+	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) {
+		cfg.AdoptAfter = time.Minute
+		slow.Ledger, cfg.Ledger, cfg.Gate = cfg.Ledger, slow, slowReplicas{cfg.Gate.(*commons)}
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Replicated })
+	t.Cleanup(slow.release)
+	slow.hold(grants)
+	answer := make(chan error, 1)
+	go func() { _, err := w.at(0, "ann"); answer <- err }()
+	<-slow.arrived
+	lost := w.open(t)
+	if err := w.ledger.Record(ctx, &rushgate.Batch{ID: 1, At: w.clock.Now(), Steps: []rushgate.Step{&rushgate.Revoke{Sale: "phones", Claims: lost}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.gate.Forget(ctx, lost); err != nil {
+		t.Fatal(err)
+	}
+	slow.release()
+	wantCode(t, <-answer, rushgate.Unavailable)
+	if _, err := w.at(0, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	w.audit(t)
+}
+
 // TestNobodyHearsOfAnothersClaim: not even if two nodes ever make the same id.
 func TestNobodyHearsOfAnothersClaim(t *testing.T) {
 	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
