@@ -58,6 +58,15 @@ func readGate(ctx context.Context, c *Config) (rushgate.Shared, error) {
 	return gate, nil
 }
 
+// reach asks a gate on a server for a trifle.
+func reach(ctx context.Context, gate rushgate.Gate) error {
+	if g, remote := gate.(*redis.Gate); remote {
+		_, err := g.Owner(ctx)
+		return ofGate(err)
+	}
+	return nil
+}
+
 // ofGate names the setting that an error is about.
 func ofGate(err error) error {
 	if err == nil {

@@ -37,7 +37,7 @@ func (p *Program) member(s store, k *keeper, mine note) *rota {
 		if err != nil {
 			return rushgate.Config{}, nil, err
 		}
-		duty := beginDuty(k)
+		duty := beginDuty(k, func(ctx context.Context) error { return reach(ctx, gate) })
 		cfg := p.engine(s.Ledger, gate)
 		cfg.Node, cfg.Chores = number, duty.mine.Load
 		return cfg, func() error { duty.end(); return gate.Close() }, nil

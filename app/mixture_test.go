@@ -141,6 +141,27 @@ func TestANumberIsFreeWhenItsLeaseIsOver(t *testing.T) {
 	three.owns(t, "s", append(ids, three.claims(t, "s", 15, 20)...)...)
 }
 
+// A member that is cut off from the gate, and not from the ledger, leaves the chores
+// to one that can do them.
+func TestChoresGoToWhoeverReachesTheGate(t *testing.T) {
+	t.Parallel()
+	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
+	proxy, byProxy := through(t, gate)
+	one := join(t, clusterConfig(t, "one", ledger, byProxy))
+	l := leases(t, ledger)
+	until(t, "the first node has the chores", func() bool { return holder(t, l, "chores") == "one" })
+	join(t, clusterConfig(t, "two", ledger, gate))
+	if err := proxy.Refuse(); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Cut()
+	until(t, "the chores go to the second node", func() bool { return holder(t, l, "chores") == "two" })
+	if err := proxy.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	one.awaitReady(t)
+}
+
 // holder is the name of the node that has a lease.
 func holder(t *testing.T, l rushgate.Leases, name string) string {
 	t.Helper()
