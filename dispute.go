@@ -187,7 +187,7 @@ func (b *batch) resultOf(id ID) *Result {
 
 // turnAway drops every step of a sale from the batch, undoes it at the gate and
 // tells the tickets. Claims whose buyers have heard already are written down as
-// revoked instead.
+// revoked instead, as far as they cannot be recorded one by one.
 func (b *batch) turnAway(ctx context.Context, barrier *BarrierError) {
 	sale := barrier.Sale
 	kept := b.write.Steps[:0]
@@ -199,7 +199,11 @@ func (b *batch) turnAway(ctx context.Context, barrier *BarrierError) {
 			kept = append(kept, step)
 		case ok:
 			mine, early := b.divide(g.Claims)
-			told = append(told, early...)
+			if barrier.Barrier == BarrierEpoch {
+				told = append(told, early...)
+			} else { // one of them was too much: the others can still be recorded
+				b.desk.node.promise(promise{sale: sale, epoch: g.Epoch, claims: early})
+			}
 			if err := b.desk.gate.Forget(ctx, b.forgettable(mine)); err != nil {
 				b.desk.log.Error("the gate could not take grants back; the auditor will mend it", "sale", sale, "error", err)
 			}

@@ -193,6 +193,48 @@ func TestAMendTellsNobodyYesThatItWillRevoke(t *testing.T) {
 	w.audit(t)
 }
 
+// TestOneClaimTooManyCostsNobodyElseTheirs: a gate was more generous than the ledger,
+// and told three buyers of two units. The ledger refuses one of them, not all.
+func TestOneClaimTooManyCostsNobodyElseTheirs(t *testing.T) {
+	for name, away := range map[string]bool{"the ledger is there": false, "the ledger was away": true} {
+		t.Run(name, func(t *testing.T) {
+			lazy := &slow{}
+			if away {
+				lazy.fail = fmt.Errorf("the ledger is away")
+			}
+			w := newTown(t, 1, func(_ int, cfg *rushgate.Config) {
+				lazy.Ledger = cfg.Ledger
+				cfg.Ledger, cfg.Chores = lazy, func() bool { return false }
+			})
+			w.sell(t, 2, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+			if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 1, Epoch: 1}); err != nil {
+				t.Fatal(err)
+			}
+			arrived := make(chan struct{})
+			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			told, err := w.nodes[0].ClaimBatch(ctx, []rushgate.ClaimRequest{{Sale: "phones", User: "ann"}, {Sale: "phones", User: "bob"}, {Sale: "phones", User: "cy"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-arrived
+			close(lazy.goOn)
+			states := map[rushgate.State]int{}
+			eventually(t, "everybody's claim is written down", func() bool {
+				clear(states)
+				for _, r := range told {
+					if c, err := w.ledger.Claim(ctx, r.Claim.ID); err == nil {
+						states[c.State]++
+					}
+				}
+				return states[rushgate.Held]+states[rushgate.Revoked] == 3
+			})
+			if states[rushgate.Held] != 2 {
+				t.Errorf("of three claims on two units became %v", states)
+			}
+		})
+	}
+}
+
 // looked is a shared gate that lets something happen after it was counted.
 type looked struct {
 	*commons

@@ -84,28 +84,50 @@ func (n *node) keep(ctx context.Context, p promise) error {
 			missing = append(missing, c)
 		}
 	}
-	if len(missing) > 0 {
-		err := n.recordPromised(ctx, p, missing)
-		var barrier *BarrierError
-		switch {
-		case errors.As(err, &barrier) && barrier.Barrier != BarrierID: // ids: an adopter was faster, the next try finds them
-			lost, missing = append(lost, missing...), nil
-		case err != nil:
-			return err
-		}
+	recorded, refused, err := n.recordPromised(ctx, p, missing)
+	if err != nil {
+		return err
 	}
-	if len(lost) > 0 {
+	if len(refused) > 0 {
+		n.doubt(p.sale, p.epoch)
+	}
+	if lost = append(lost, refused...); len(lost) > 0 {
 		if err := n.revoke(ctx, p.sale, lost); err != nil {
 			return err
 		}
 	}
-	if err := n.clear(ctx, append(st.claims(), missing...)); err != nil {
+	if err := n.clear(ctx, append(st.claims(), recorded...)); err != nil {
 		n.log.Warn("the journal could not be cleared; an adopter will", "sale", p.sale, "error", err)
 	}
 	return nil
 }
 
-func (n *node) recordPromised(ctx context.Context, p promise, claims []Claim) error {
+// recordPromised records claims together. When one that cannot be recorded keeps
+// the others from it, their halves are tried, so that it alone is refused.
+func (n *node) recordPromised(ctx context.Context, p promise, claims []Claim) (recorded, refused []Claim, err error) {
+	if len(claims) == 0 {
+		return nil, nil, nil
+	}
+	err = n.recordTogether(ctx, p, claims)
+	switch barrier := barrierOf(err); {
+	case err == nil:
+		return claims, nil, nil
+	case barrier == "" || barrier == BarrierID || barrier == BarrierLease: // ids: an adopter was faster, the next try finds them
+		return nil, nil, err
+	case barrier == BarrierEpoch || len(claims) == 1:
+		return nil, claims, nil
+	}
+	for _, half := range [][]Claim{claims[:len(claims)/2], claims[len(claims)/2:]} {
+		some, others, err := n.recordPromised(ctx, p, half)
+		if err != nil {
+			return nil, nil, err
+		}
+		recorded, refused = append(recorded, some...), append(refused, others...)
+	}
+	return recorded, refused, nil
+}
+
+func (n *node) recordTogether(ctx context.Context, p promise, claims []Claim) error {
 	s, err := n.ledger.Sale(ctx, p.sale)
 	if err != nil {
 		return err
