@@ -18,14 +18,14 @@ func (n *node) adoptAll(ctx context.Context) {
 			return
 		}
 		for _, sale := range n.catalog.all() {
-			if _, err := n.adopt(ctx, sale.ID, n.adoptAfter); err != nil && ctx.Err() == nil {
-				n.log.Warn("orphaned claims could not be adopted; trying again", "sale", sale.ID, "error", err)
+			if _, err := n.adopt(ctx, sale.ID, n.adoptAfter); ctx.Err() == nil {
+				n.complain.about(notAdopted, sale.ID, err)
 			}
 			if mark, err := n.gate.Mark(ctx, sale.ID); err == nil && mark.Epoch != 0 {
 				n.inStep(n.catalog.sale(sale.ID), mark)
 			}
-			if _, err := n.mendWithin(ctx, sale.ID); err != nil && ctx.Err() == nil {
-				n.log.Warn("units between shards could not be brought home; trying again", "sale", sale.ID, "error", err)
+			if _, err := n.mendWithin(ctx, sale.ID); ctx.Err() == nil {
+				n.complain.about(notHome, sale.ID, err)
 			}
 		}
 	})

@@ -10,8 +10,8 @@ import (
 // ends: at once when the gate tells, at the latest after followEvery.
 func (n *node) follow(ctx context.Context) {
 	every(ctx, n.followEvery, n.news, func() {
-		if err := n.look(ctx); err != nil && ctx.Err() == nil {
-			n.log.Warn("the ledger cannot be read; trying again", "error", err)
+		if err := n.look(ctx); ctx.Err() == nil {
+			n.complain.about(notRead, "", err)
 		}
 	})
 }

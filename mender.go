@@ -51,7 +51,7 @@ func (n *node) mendAll(ctx context.Context) {
 	every(ctx, busyPause, n.doubted, func() {
 		for _, sale := range n.doubtful() {
 			if err := n.mend(ctx, sale); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
-				n.log.Error("the gate could not be mended; trying again", "sale", sale, "error", err)
+				n.complain.about(notMended, sale, err)
 			}
 		}
 	})
@@ -167,6 +167,7 @@ func (n *node) trusted(sale string, epoch int64) bool {
 	delete(n.doubts, sale)
 	delete(n.patience, sale)
 	delete(n.drains, sale)
+	n.complain.about(notMended, sale, nil)
 	return true
 }
 

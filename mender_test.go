@@ -3,6 +3,7 @@ package rushgate_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -232,6 +233,63 @@ func TestOneClaimTooManyCostsNobodyElseTheirs(t *testing.T) {
 				t.Errorf("of three claims on two units became %v", states)
 			}
 		})
+	}
+}
+
+// absent is a ledger that cannot be read while it is away.
+type absent struct {
+	rushgate.Ledger
+	away  atomic.Bool
+	tries atomic.Int64
+}
+
+func (a *absent) Sale(ctx context.Context, id string) (*rushgate.Sale, error) {
+	a.tries.Add(1)
+	if a.away.Load() {
+		return nil, fmt.Errorf("the ledger is away")
+	}
+	return a.Ledger.Sale(ctx, id)
+}
+
+// lines counts what is logged.
+type lines struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times[string(line)]++
+	return len(line), nil
+}
+
+// TestAnErrorThatStaysIsToldOnce: and that it is over, too.
+func TestAnErrorThatStaysIsToldOnce(t *testing.T) {
+	ledger, log := &absent{}, &lines{times: map[string]int{}}
+	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) {
+		ledger.Ledger = cfg.Ledger
+		cfg.Ledger, cfg.Chores, cfg.FollowEvery = ledger, func() bool { return false }, time.Hour
+		cfg.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key != slog.MessageKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+	})
+	w.sell(t, 5)
+	ledger.away.Store(true)
+	w.gate.lose()
+	_, err := w.at(0, "ann")
+	wantCode(t, err, rushgate.Unavailable)
+	eventually(t, "it was tried again and again", func() bool { return ledger.tries.Load() > 5 })
+	ledger.away.Store(false)
+	eventually(t, "it sells again", func() bool { _, err := w.at(0, "ann"); return err == nil })
+	w.nodes[0].Close(ctx)
+	for _, line := range []string{"the gate could not be mended; trying again", "it is over that the gate could not be mended"} {
+		if n := log.times[fmt.Sprintf("msg=%q\n", line)]; n != 1 {
+			t.Errorf("it was told %d times: %s\n%v", n, line, log.times)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type node struct {
 	catalog *catalog
 	watch   *watch
 
+	complain *complaints // what is tried again and again
+
 	chores      func() bool
 	followEvery time.Duration
 	adoptAfter  time.Duration
@@ -55,7 +57,9 @@ func newNode(cfg Config, gate Shared, d *desk) *node {
 	n := &node{gate: gate, ledger: cfg.Ledger, now: cfg.Now, ids: d.ids, log: cfg.Log, observe: cfg.Observe,
 		catalog: d.catalog, watch: d.watch, chores: cfg.Chores, followEvery: cfg.FollowEvery, adoptAfter: cfg.AdoptAfter,
 		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1), waiters: make(chan struct{}, maxWaiters),
-		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, still: map[string]Mark{}, doubted: make(chan struct{}, 1),
+		complain: newComplaints(cfg.Log),
+		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, still: map[string]Mark{},
+		doubted: make(chan struct{}, 1),
 		owing: make(chan struct{}, 1)}
 	gate.Listen(func(string) { wake(n.news) })
 	return n

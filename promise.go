@@ -42,8 +42,8 @@ func (n *node) promised() []promise {
 // keepPromises keeps them, until ctx ends.
 func (n *node) keepPromises(ctx context.Context) {
 	every(ctx, max(n.adoptAfter/4, time.Millisecond), n.owing, func() {
-		if err := n.keepAll(ctx); err != nil && ctx.Err() == nil {
-			n.log.Warn("acknowledged claims still wait for the ledger; trying again", "error", err)
+		if err := n.keepAll(ctx); ctx.Err() == nil {
+			n.complain.about(notKept, "", err)
 		}
 	})
 }
