@@ -200,7 +200,9 @@ func (r *restockErrand) step(add int64) *Restock {
 }
 
 func (r *restockErrand) leave(b *batch) error {
-	b.desk.catalog.put(r.after)
+	if n := b.desk.node; n == nil || n.lookWithin(recordTimeout) != nil {
+		b.desk.catalog.put(r.after) // beside other nodes, its total may be an older one by now
+	}
 	if r.add > 0 {
 		r.give(b, r.add)
 	}

@@ -23,6 +23,13 @@ func (n *node) look(ctx context.Context) error {
 	return n.lookNow(ctx)
 }
 
+// lookWithin is look for those who have no end of their own.
+func (n *node) lookWithin(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return n.look(ctx)
+}
+
 // lookSince looks, unless a look has begun after a moment. A crowd that asks for
 // a sale that is not there costs one look at a time.
 func (n *node) lookSince(ctx context.Context, t time.Time) error {

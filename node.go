@@ -58,9 +58,9 @@ func newNode(cfg Config, gate Shared, d *desk) *node {
 		catalog: d.catalog, watch: d.watch, chores: cfg.Chores, followEvery: cfg.FollowEvery, adoptAfter: cfg.AdoptAfter,
 		seen: map[string]Mark{}, caughtUp: map[string]Mark{}, news: make(chan struct{}, 1), waiters: make(chan struct{}, maxWaiters),
 		complain: newComplaints(cfg.Log),
-		doubts: map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, still: map[string]Mark{},
+		doubts:   map[string]int64{}, patience: map[string]patience{}, ahead: map[string]time.Time{}, drains: map[string]int{}, still: map[string]Mark{},
 		doubted: make(chan struct{}, 1),
-		owing: make(chan struct{}, 1)}
+		owing:   make(chan struct{}, 1)}
 	gate.Listen(func(string) { wake(n.news) })
 	return n
 }

@@ -116,6 +116,52 @@ func TestOperatorsAtSeveralNodes(t *testing.T) {
 	w.audit(t)
 }
 
+// afterwards is a ledger that lets something happen after a restock was recorded, and
+// before its node hears of that.
+type afterwards struct {
+	rushgate.Ledger
+	before, after func()
+}
+
+func (a *afterwards) Record(ctx context.Context, b *rushgate.Batch) error {
+	if _, ok := b.Steps[0].(*rushgate.Restock); !ok {
+		return a.Ledger.Record(ctx, b)
+	}
+	a.before()
+	err := a.Ledger.Record(ctx, b)
+	a.after()
+	return err
+}
+
+// TestTwoRestocksAreBothShown: whichever node was slower with its own.
+func TestTwoRestocksAreBothShown(t *testing.T) {
+	between := &afterwards{}
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 1 {
+			between.Ledger = cfg.Ledger
+			cfg.Ledger = between
+		}
+	})
+	w.sell(t, 10)
+	shown := func() int64 {
+		sale, err := w.nodes[1].Sale(ctx, "phones")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sale.Items[0].Stock
+	}
+	between.before = func() {
+		if _, err := w.nodes[0].Restock(ctx, "phones", "black", 100); err != nil {
+			t.Errorf("restock: %v", err)
+		}
+	}
+	between.after = func() { eventually(t, "the second node has seen both", func() bool { return shown() == 109 }) }
+	if sale, err := w.nodes[1].Restock(ctx, "phones", "black", -1); err != nil || sale.Items[0].Stock != 109 || shown() != 109 {
+		t.Fatalf("%+v, %v; %d units are shown", sale, err, shown())
+	}
+	w.audit(t)
+}
+
 // TestTheLimitChangesForAllNodes: wider at any time, narrower only before
 // anybody has a claim, and between a limit and none.
 func TestTheLimitChangesForAllNodes(t *testing.T) {
