@@ -137,7 +137,8 @@ func (d *desk) await(ctx context.Context, id ID) (c Claim, err error) {
 
 // heed acts on what a shared gate says beside its decisions: that it has lost a
 // sale, and that it goes by rules that this node has not read yet. What it grants
-// under an epoch that is over will be refused: nobody hears of that early.
+// under an epoch that is over will be refused, and what it grants by rules that the
+// ledger does not have may be recorded by others: nobody hears of that early.
 func (n *node) heed(asks []Ask, decisions []Decision) {
 	for i := range decisions {
 		d, sale := &decisions[i], n.catalog.sale(asks[i].Sale)
@@ -146,10 +147,12 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 		case d.Code == Forgot || d.Code == NotFound && sale.Item(asks[i].Item) != nil:
 			n.doubt(sale.ID, cmp.Or(d.Epoch, sale.Epoch)) // the catalog may know of the load that mends it
 			d.Code = Unavailable
-		case d.Code == Granted && (d.Epoch > sale.Epoch || d.Version > sale.Version):
-			n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})
-		case d.Code == Granted && d.Epoch < sale.Epoch:
-			d.Early = false
+		case d.Code == Granted:
+			if d.Epoch > sale.Epoch || d.Version > sale.Version {
+				n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})
+				sale = n.catalog.sale(sale.ID)
+			}
+			d.Early = d.Early && d.Epoch >= sale.Epoch && d.Version == sale.Version
 		}
 	}
 }

@@ -84,6 +84,47 @@ func TestTheHoldOfAClaimIsThatOfItsMoment(t *testing.T) {
 	}
 }
 
+// TestABuyerHearsOfTheHoldThatIsRecorded: also at accepted, and while an operator's
+// change is at the gate and not in the ledger.
+func TestABuyerHearsOfTheHoldThatIsRecorded(t *testing.T) {
+	granting, changing := newHeld(), newHeld()
+	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		if i == 0 {
+			granting.Ledger, changing.Ledger = cfg.Ledger, cfg.Ledger
+			cfg.Ledger, cfg.Chores = granting, func() bool { return false }
+		} else {
+			cfg.Ledger = changing
+		}
+	})
+	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
+	t.Cleanup(granting.release)
+	t.Cleanup(changing.release)
+	granting.hold(grants)
+	changing.hold(puts)
+	changed := make(chan error, 1)
+	hold := time.Hour
+	go func() {
+		_, err := w.nodes[1].ChangeSale(ctx, "phones", rushgate.SaleChange{Hold: &hold})
+		changed <- err
+	}()
+	<-changing.arrived // at the gate, and not in the ledger
+	told := make(chan rushgate.Receipt, 1)
+	go func() { r, _ := w.at(0, "ann"); told <- r }()
+	<-granting.arrived
+	w.clock.Add(time.Second)
+	eventually(t, "the claim is adopted", func() bool { return w.recorded(t) == 1 })
+	granting.release()
+	heard := (<-told).Claim
+	if c, err := w.ledger.Claim(ctx, heard.ID); err != nil || !c.ExpiresAt.Equal(heard.ExpiresAt) {
+		t.Errorf("told to be held until %s, and it is %+v, %v", heard.ExpiresAt, c, err)
+	}
+	changing.release()
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	w.audit(t)
+}
+
 // TestOperatorsAtSeveralNodes: changes made at the same time are all made.
 func TestOperatorsAtSeveralNodes(t *testing.T) {
 	w := newTown(t, 3)
