@@ -157,7 +157,9 @@ func (g *Gate) views() []*view {
 	return list
 }
 
-// markOf is the mark of a look at all shards.
+// markOf is the mark of a look at all shards. Where they have different rules, a
+// change is on its way, or whoever made it has died: no version is that of all,
+// and the mark has none, so that nobody takes the gate to be in step.
 func markOf(pictures []*picture) rushgate.Mark {
 	var m rushgate.Mark
 	for i, p := range pictures {
@@ -167,7 +169,9 @@ func markOf(pictures []*picture) rushgate.Mark {
 		if i == 0 {
 			m.Epoch, m.Version = p.epoch, p.version
 		}
-		m.Version = min(m.Version, p.version)
+		if p.version != m.Version {
+			m.Version = 0
+		}
 		m.Seq += p.seq
 	}
 	return m
