@@ -16,8 +16,8 @@
 // # Asking twice
 //
 // Every script can be repeated. Claims, and what becomes of them, go by the
-// claim's id; rules by their version; restocks and moves by a token. An answer
-// that got lost is so asked for again, for a bounded time, and then it is
+// claim's id; rules by their version; restocks and moves by a token; a load by
+// its token and the numbers of its chunks. An answer that got lost is so asked for again, for a bounded time, and then it is
 // Unavailable: whoever asks once more with the same ids learns what became of it.
 // Whatever is refused is refused before the first write of a script, also by
 // Redis itself when its memory is full; what gives back, settles or freezes goes
