@@ -13,6 +13,7 @@ import (
 // picture is control of one shard, read.
 type picture struct {
 	head
+	skew    skew
 	fields  map[string]string
 	free    map[string]int64
 	pending map[string]int64 // units in the journal
@@ -62,7 +63,7 @@ func (g *Gate) lookAt(ctx context.Context, v *view, shards int) ([]*picture, err
 
 // picture reads the answer of look.lua.
 func (c *call) picture() (*picture, error) {
-	p := &picture{head: c.head, fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{},
+	p := &picture{head: c.head, skew: c.skew(), fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{},
 		in: map[string]time.Time{}}
 	words := c.words()
 	fields, err := strconv.Atoi(words[0])

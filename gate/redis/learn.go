@@ -29,7 +29,7 @@ func (g *Gate) learnClaims(p *part) {
 		g.refresh(p.view.id)
 		return
 	}
-	h.clock(c)
+	h.clock(c.shard, c.skew())
 	if r := h.rules.Load(); r == nil || r.version < c.head.version {
 		h.rules.CompareAndSwap(r, nil)
 		g.refresh(p.view.id)
@@ -103,6 +103,7 @@ func (g *Gate) learnPictures(v *view, pictures []*picture) {
 		}
 		grants, _ := strconv.ParseInt(p.fields["grants"], 10, 64)
 		h.granted(shard, grants, 0, nil)
+		h.clock(shard, p.skew)
 		for item, free := range p.free {
 			if hint := h.items[item]; hint != nil {
 				hint.heard(shard, p.seq, free)

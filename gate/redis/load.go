@@ -47,10 +47,10 @@ type load struct {
 	slotless []rushgate.Claim // from a time when the sale had no limit
 	before   []int64          // the epoch of each shard's old picture
 	seqs     []int64          // of each shard's new one
+	skews    []skew           // of each shard's clock
 
 	set   *known // everybody who has something
 	whole bool   // and it had room for them
-	last  *call  // an answer that tells Redis' clock
 }
 
 // chunk is what waits to be sent to one shard.
@@ -81,7 +81,7 @@ func (g *Gate) newLoad(snap rushgate.Snapshot) (*load, error) {
 		l.units[st.Item] = 0
 	}
 	l.chunks, l.sent = make([]chunk, l.shards), make([]int, l.shards)
-	l.before, l.seqs = make([]int64, l.shards), make([]int64, l.shards)
+	l.before, l.seqs, l.skews = make([]int64, l.shards), make([]int64, l.shards), make([]skew, l.shards)
 	l.set, l.whole = newKnown(g.opts.Known), true
 	return l, nil
 }
@@ -95,7 +95,7 @@ func (l *load) run(ctx context.Context) error {
 		err = l.everywhere(ctx, l.gate.scripts.loadSwitch, l.control, func(c *call) {
 			l.before[c.shard], _ = c.rest[0].AsInt64()
 			l.seqs[c.shard] = c.head.seq
-			l.last = c
+			l.skews[c.shard] = c.skew()
 		})
 	}
 	end := "failed"

@@ -1,0 +1,45 @@
+package redis_test
+
+import (
+	"testing"
+	"time"
+
+	"rushgate"
+)
+
+// peeks asks a gate without having it asked in Redis.
+func (s *shop) peeks(now time.Time) rushgate.Code {
+	a := s.asks(1)[0]
+	return s.gate.Peek(now, &a)
+}
+
+// A node that has only looked at a sale knows no better than its look how the
+// clocks stand: what is nearer to the window's edge than that, Redis decides.
+func TestTheEdgeOfAWindowIsRedisToJudge(t *testing.T) {
+	for _, shards := range []int{1, 2} {
+		opts := fresh()
+		opts.Poll = time.Minute
+		s := newShop(t, server.Server(t).URL(), opts, shards)
+		other := newShop(t, server.Server(t).URL(), opts, shards)
+		s.sale.OpensAt, s.sale.ClosesAt = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
+		s.load(10)
+		if _, err := other.gate.Count(t.Context(), "sale"); err != nil {
+			t.Fatal(err)
+		}
+		const far = time.Minute // beyond any doubt
+		opens, closes := time.UnixMilli(s.sale.OpensAt.UnixMilli()), time.UnixMilli(s.sale.ClosesAt.UnixMilli())
+		for _, c := range []struct {
+			now  time.Time
+			want rushgate.Code
+		}{
+			{opens.Add(-far), rushgate.NotOpen}, {opens.Add(-1), rushgate.Granted}, {opens.Add(far), rushgate.Granted},
+			{closes.Add(-far), rushgate.Granted}, {closes, rushgate.Granted}, {closes.Add(far), rushgate.Closed},
+		} {
+			for _, at := range []*shop{s, other} {
+				if got := at.peeks(c.now); got != c.want {
+					t.Fatalf("%d shards, %s after the opening: %s, want %s", shards, c.now.Sub(opens), got, c.want)
+				}
+			}
+		}
+	}
+}
