@@ -62,6 +62,8 @@
 // as no grant of another node was heard of that it does not have. Scripts publish
 // when rules, stock or picture change and when an item is sold out or free again;
 // beside that, every node looks now and then. A hint may be old for that moment.
+// When looks fail, hints are dropped after 3 times the option Timeout, and every
+// ask goes to Redis.
 //
 // # Goroutines
 //

@@ -22,6 +22,8 @@ type hints struct {
 	// in milliseconds.
 	least, most atomic.Int64
 
+	looked atomic.Int64 // when the sale was last looked at whole, in Unix milliseconds
+
 	// complete says that everybody who has something is in the set.
 	complete atomic.Bool
 	known    atomic.Pointer[known]
@@ -71,6 +73,7 @@ func newHints(epoch int64, shards int, s seeds, items []string) *hints {
 	for shard := range h.skews {
 		h.clock(shard, skew{-unheard, unheard})
 	}
+	h.looked.Store(time.Now().UnixMilli())
 	for _, item := range items {
 		it := &itemHint{seqs: make([]int64, shards), free: make([]int64, shards)}
 		for i := range it.free {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rushgate"
+	"rushgate/internal/testenv"
 )
 
 // peeks asks a gate without having it asked in Redis.
@@ -42,4 +43,29 @@ func TestTheEdgeOfAWindowIsRedisToJudge(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A node that hears nothing of a sale any more refuses nobody by what it heard last.
+func TestHintsAreDroppedWhenRedisIsNotHeard(t *testing.T) {
+	opts := fresh()
+	s := newShop(t, server.Server(t).URL(), opts, 2)
+	s.load(1)
+	proxy := testenv.NewProxy(t, server.Server(t).Addr)
+	opts.Timeout, opts.Patience = 100*time.Millisecond, 200*time.Millisecond
+	away := newShop(t, "redis://"+proxy.Addr, opts, 2)
+	s.want(rushgate.Granted, s.asks(1))
+	away.last = 1_000_000
+	away.want(rushgate.SoldOut, away.asks(1))
+	soon(t, "the node refuses by itself", func() bool { return away.peeks(time.Now()) == rushgate.SoldOut })
+	proxy.Swallow(testenv.Both)
+	if _, err := s.gate.Restock(t.Context(), &rushgate.Restock{Sale: "sale", Item: "a", Add: 1}); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the node refuses nobody", func() bool { return away.peeks(time.Now()) == rushgate.Granted })
+	away.want(rushgate.Unavailable, away.asks(1))
+	if err := proxy.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the node sells again", func() bool { codes, _ := away.decide(away.asks(1)); return codes[rushgate.Granted] == 1 })
+	soon(t, "and refuses again", func() bool { return away.peeks(time.Now()) == rushgate.SoldOut })
 }

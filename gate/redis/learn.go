@@ -111,6 +111,7 @@ func (g *Gate) learnPictures(v *view, pictures []*picture) {
 		}
 	}
 	h.put(oldest.rules(v.id))
+	h.looked.Store(time.Now().UnixMilli())
 }
 
 // rules reads the rules out of a picture.

@@ -128,6 +128,7 @@ func (g *Gate) review(ctx context.Context, sale string) (changed bool) {
 	v := g.view(sale)
 	pictures, err := g.look(ctx, v)
 	if err != nil {
+		g.dropOldHints()
 		return false
 	}
 	g.learnPictures(v, pictures)
@@ -140,6 +141,22 @@ func (g *Gate) review(ctx context.Context, sale string) (changed bool) {
 		v.nextCount = time.Now().Add(countRest * time.Since(began))
 	}
 	return changed
+}
+
+// hintAge is for how many Timeouts a sale may not have been looked at when the
+// gate drops its hints, because looks fail. Nobody is refused for longer by what
+// has changed meanwhile: no longer than this, a Poll and a last Timeout together.
+const hintAge = 3
+
+// dropOldHints is called when a look has failed. It has all sales in mind: with
+// many of them, the next look at each would come late.
+func (g *Gate) dropOldHints() {
+	oldest := time.Now().Add(-hintAge * g.opts.Timeout).UnixMilli()
+	for _, v := range g.views() {
+		if h := v.hints.Load(); h != nil && h.looked.Load() < oldest {
+			v.hints.CompareAndSwap(h, nil)
+		}
+	}
 }
 
 // countRest is how many times longer than reading everybody took, the gate
