@@ -67,9 +67,9 @@
 //
 // # Goroutines
 //
-// Open starts two: one hears news, one looks at sales; the callback of Listen is
-// called by the second. Close ends both and waits for them. The client has its
-// own, which Close ends too.
+// Open starts three: one hears news, one looks at sales, one reads everybody who
+// has something in a sale; the callback of Listen is called by the second. Close
+// ends all and waits for them. The client has its own, which Close ends too.
 //
 // Package redis imports the root and rueidis, and nothing else.
 package redis

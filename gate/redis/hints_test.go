@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,4 +69,26 @@ func TestHintsAreDroppedWhenRedisIsNotHeard(t *testing.T) {
 	}
 	soon(t, "the node sells again", func() bool { codes, _ := away.decide(away.asks(1)); return codes[rushgate.Granted] == 1 })
 	soon(t, "and refuses again", func() bool { return away.peeks(time.Now()) == rushgate.SoldOut })
+}
+
+// Reading everybody who has something takes longer than one exchange may.
+func TestEverybodyIsReadOfALargeSale(t *testing.T) {
+	const people = 6000
+	opts := fresh()
+	s := newShop(t, server.Server(t).URL(), opts, 1)
+	s.load(people)
+	for range 6 {
+		s.want(rushgate.Granted, s.asks(people/6))
+	}
+	proxy := testenv.NewProxy(t, server.Server(t).Addr)
+	opts.Timeout, opts.Poll = 600*time.Millisecond, 20*time.Millisecond
+	away := newShop(t, "redis://"+proxy.Addr, opts, 1)
+	away.last = 1_000_000
+	proxy.Delay(testenv.ToClient, 150*time.Millisecond) // a page
+	away.want(rushgate.SoldOut, away.asks(1))
+	soon(t, "the node knows everybody, and refuses others by itself", func() bool { return away.peeks(time.Now()) == rushgate.SoldOut })
+	again := rushgate.Ask{ID: 1, Sale: "sale", Item: "a", User: fmt.Sprint("user ", s.last), Quantity: 1}
+	if got := away.gate.Peek(time.Now(), &again); got != rushgate.Granted {
+		t.Fatalf("a claim is hidden: %s", got)
+	}
 }

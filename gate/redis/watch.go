@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,13 +10,9 @@ import (
 	"rushgate"
 )
 
-// scanCount is about how many fields of a hash one page has.
-const scanCount = 1000
-
-var errTooMany = errors.New("more users and keys than the option Known allows")
-
-// watch hears of changes and looks at the sales now and then. It has two
-// goroutines: one that listens, and one that does everything else.
+// watch hears of changes and looks at the sales now and then. It has three
+// goroutines: one that listens, one that reads everybody who has something, which
+// may take long, and one that does everything else.
 type watch struct {
 	stop context.CancelFunc
 	all  sync.WaitGroup
@@ -26,6 +21,8 @@ type watch struct {
 	f     func(sale string)
 	dirty map[string]bool // sale: true when it came as news from somebody
 	wake  chan struct{}
+
+	uncounted chan *view // sales of which everybody should be read
 }
 
 // Listen implements rushgate.Shared.
@@ -39,7 +36,9 @@ func (g *Gate) startWatching() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.watch.stop = cancel
 	g.watch.dirty, g.watch.wake = map[string]bool{}, make(chan struct{}, 1)
+	g.watch.uncounted = make(chan *view, 1)
 	g.watch.all.Go(func() { g.listen(ctx) })
+	g.watch.all.Go(func() { g.countEach(ctx) })
 	g.watch.all.Go(func() { g.attend(ctx) })
 }
 
@@ -135,10 +134,11 @@ func (g *Gate) review(ctx context.Context, sale string) (changed bool) {
 	now := markOf(pictures)
 	changed = now.Epoch != v.announced.Epoch || now.Version != v.announced.Version
 	v.announced = now
-	if h := v.hints.Load(); h != nil && h.wanting() && time.Now().After(v.nextCount) {
-		began := time.Now()
-		g.count(ctx, v)
-		v.nextCount = time.Now().Add(countRest * time.Since(began))
+	if h := v.hints.Load(); h != nil && h.wanting() {
+		select {
+		case g.watch.uncounted <- v:
+		default: // another one is counted: it is offered again at the next look
+		}
 	}
 	return changed
 }
@@ -158,10 +158,6 @@ func (g *Gate) dropOldHints() {
 		}
 	}
 }
-
-// countRest is how many times longer than reading everybody took, the gate
-// waits before it does it again.
-const countRest = 10
 
 // views returns the sales that the gate has heard of.
 func (g *Gate) views() []*view {
