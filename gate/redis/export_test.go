@@ -23,6 +23,30 @@ func OpenForgetful(ctx context.Context, url string, opts Options, claims bool) (
 	return g, nil
 }
 
+// OpenWatched opens a gate that calls before each time that a load is to be ended.
+func OpenWatched(ctx context.Context, url string, opts Options, before func()) (*Gate, error) {
+	g, err := connect(ctx, url, opts)
+	if err != nil {
+		return nil, err
+	}
+	g.client = watched{g.client, g.scripts.loadEnd.sha, before}
+	g.startWatching()
+	return g, nil
+}
+
+type watched struct {
+	rueidis.Client
+	script string
+	before func()
+}
+
+func (w watched) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if words := cmd.Commands(); words[0] == "EVALSHA" && words[1] == w.script {
+		w.before()
+	}
+	return w.Client.Do(ctx, cmd)
+}
+
 type forgetful struct {
 	rueidis.Client
 	arrives string // the hash of a script of which the answers arrive

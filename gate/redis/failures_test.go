@@ -260,31 +260,6 @@ func TestAFullJournalStopsGrants(t *testing.T) {
 	s.free(93, 5)
 }
 
-// A loader that died keeps a sale closed for its lease, and no longer.
-func TestALoaderThatDied(t *testing.T) {
-	opts := fresh()
-	opts.Patience = 100 * time.Millisecond
-	s := newShop(t, server.Server(t).URL(), opts, 1)
-	s.load(10)
-	c := raw(t, server.Server(t).Addr)
-	key := opts.Prefix + "{sale.0}:loading"
-	command(t, c, "SET", key, "99 somebody")
-	s.want(rushgate.Unavailable, s.asks(2))
-	if _, err := s.gate.Restock(t.Context(), &rushgate.Restock{Sale: "sale", Item: "a", Add: 1}); rushgate.CodeOf(err) != rushgate.Unavailable {
-		t.Fatalf("a restock in the middle of a load: %v", err)
-	}
-	s.sale.Epoch++
-	stale := rushgate.Snapshot{Sale: &s.sale, Claims: func(func(rushgate.Claim, error) bool) {}}
-	if err := s.gate.Load(t.Context(), stale); err == nil {
-		t.Fatal("a load took over from one of a higher epoch")
-	}
-	command(t, c, "PEXPIRE", key, "1")
-	soon(t, "the sale opens again", func() bool { codes, _ := s.decide(s.asks(1)); return codes[rushgate.Granted] == 1 })
-	command(t, c, "SET", key, "1 somebody else")
-	s.load(7) // takes over from an older one
-	s.free(7, 0)
-}
-
 // An answer that got lost is asked for again with the same ids.
 func TestAServerThatStoodStill(t *testing.T) {
 	server := testenv.Redis(t)
@@ -385,56 +360,5 @@ func soon(t *testing.T, what string, is func() bool) {
 			t.Fatalf("%s: not soon", what)
 		case <-time.After(5 * time.Millisecond):
 		}
-	}
-}
-
-// A replica takes over in the middle of a load, and lacks what the master was
-// sent last: what was loaded is not all, and does not become the picture.
-func TestAServerThatForgotAPartOfALoad(t *testing.T) {
-	c := raw(t, server.Server(t).Addr)
-	for what, claims := range map[string]int{"and is sent more": 1001, "and is sent no more": 1000} {
-		t.Run(what, func(t *testing.T) {
-			opts := fresh()
-			s := newShop(t, server.Server(t).URL(), opts, 1)
-			s.load(2000)
-			base := opts.Prefix + "{sale.0}:"
-			state := []string{base + "loading", base + "holders:2", base + "keys:2"}
-			s.sale.Epoch++
-			snap := rushgate.Snapshot{Sale: &s.sale, Stock: []rushgate.Stock{{Item: "a", Total: 2000}}}
-			snap.Claims = func(yield func(rushgate.Claim, error) bool) {
-				for i := range claims {
-					if i == 500 { // the first chunk is there
-						for _, key := range state {
-							command(t, c, "COPY", key, key+"'")
-						}
-					}
-					if i == 1000 {
-						restore(t, c, state)
-					}
-					n := 10_000 + i
-					if !yield(rushgate.Claim{ID: rushgate.ID(n), Sale: "sale", Item: "a", User: fmt.Sprint("user ", n), Quantity: 1,
-						State: rushgate.Held, Key: fmt.Sprint(n)}, nil) {
-						return
-					}
-				}
-				if claims == 1000 {
-					restore(t, c, state)
-				}
-			}
-			if err := s.gate.Load(t.Context(), snap); rushgate.CodeOf(err) != rushgate.Forgot {
-				t.Fatalf("half a load: %v", err)
-			}
-			s.free(2000, 0) // the picture that was
-			s.load(2000)
-			s.want(rushgate.Granted, s.asks(3))
-		})
-	}
-}
-
-// restore gives a server back what it had when its keys were copied.
-func restore(t *testing.T, c rueidis.Client, keys []string) {
-	t.Helper()
-	for _, key := range keys {
-		command(t, c, "COPY", key+"'", key, "REPLACE")
 	}
 }

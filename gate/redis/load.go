@@ -98,15 +98,13 @@ func (l *load) run(ctx context.Context) error {
 			l.skews[c.shard] = c.skew()
 		})
 	}
-	end := "failed"
 	if err == nil {
-		end = "loaded"
 		l.learn() // before anything can be claimed: then no grant is missed
 	}
 	// The sale opens again even if the caller has gone; after a failure it opens by itself.
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.gate.opts.Patience)
 	defer cancel()
-	left := l.everywhere(leave, l.gate.scripts.loadEnd, func(int) []string { return []string{end} }, nil)
+	left := l.everywhere(leave, l.gate.scripts.loadEnd, func(int) []string { return nil }, nil)
 	if err != nil {
 		return err
 	}
