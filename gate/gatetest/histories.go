@@ -42,7 +42,7 @@ func histories(t *testing.T, f Factory) {
 }
 
 // historiesInShards is how many histories a sale in several shards plays.
-const historiesInShards = 20
+const historiesInShards = 10
 
 // history is a gate with the models of its sales.
 type history struct {

@@ -155,6 +155,7 @@ func TestAFlushedRedisHasForgotten(t *testing.T) {
 }
 
 func TestARestartWithoutPersistenceIsForgetting(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	server := testenv.Redis(t)
 	s := newShop(t, server.URL(), fresh(), 1)
 	s.load(10)

@@ -114,6 +114,7 @@ func wantCode(t *testing.T, err error, want rushgate.Code) {
 
 // Admin beats buyer, also where somebody else's resume has opened one shard.
 func TestAFreezeAfterHalfAResume(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	h := newHalf(t, time.Hour)
 	h.must(h.nodes[0].Freeze(t.Context(), "sale"))
 	h.dies(h.nodes[0].Resume)
@@ -125,6 +126,7 @@ func TestAFreezeAfterHalfAResume(t *testing.T) {
 
 // Nobody has frozen the sale, as far as anybody was told: it goes on by itself.
 func TestHalfAFreezeIsMended(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	h := newHalf(t, 100*time.Millisecond)
 	h.dies(h.nodes[0].Freeze)
 	soon(t, "everybody is served", h.served)
@@ -132,6 +134,7 @@ func TestHalfAFreezeIsMended(t *testing.T) {
 
 // A node that lives mends at once what it left half done.
 func TestHalfAChangeOfTheLimitIsMended(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	h := newHalf(t, time.Hour)
 	limit := int64(3)
 	h.fails(func(ctx context.Context, id string) (*rushgate.SaleView, error) {

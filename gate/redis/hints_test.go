@@ -48,6 +48,7 @@ func TestTheEdgeOfAWindowIsRedisToJudge(t *testing.T) {
 
 // A node that hears nothing of a sale any more refuses nobody by what it heard last.
 func TestHintsAreDroppedWhenRedisIsNotHeard(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	opts := fresh()
 	s := newShop(t, server.Server(t).URL(), opts, 2)
 	s.load(1)
@@ -73,6 +74,7 @@ func TestHintsAreDroppedWhenRedisIsNotHeard(t *testing.T) {
 
 // Reading everybody who has something takes longer than one exchange may.
 func TestEverybodyIsReadOfALargeSale(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	const people = 6000
 	opts := fresh()
 	s := newShop(t, server.Server(t).URL(), opts, 1)
