@@ -28,6 +28,11 @@
 // not keep that promise; Facts tells. A COMMIT without an answer is found again
 // by its batch id (Recorded), also when it is still on its way.
 //
+// Where the server has a synchronous standby, a commit returns when that has it
+// too. While it is away nothing is acknowledged: who gives up waiting has the
+// batch on the primary alone, which is ErrUnknown, and for Recorded an error
+// until the standby is back. Plain reads see such a batch.
+//
 // # Time
 //
 // Nothing waits without bound. The settings of a session are in session.go: for
