@@ -45,8 +45,8 @@
 //
 // # Connections and goroutines
 //
-// Three bounded pools: for batches, for reads of any length, and a small one for
-// what nobody may hold up, leases and the short reads that selling depends on. A
-// connection that breaks is replaced at the next call. The pools own their
-// goroutines; Close ends them and waits.
+// Four bounded pools: for batches, for reads of any length, and two small ones for
+// what those may not hold up: the short reads that selling depends on, and leases,
+// which a flood of short reads may not delay. A connection that breaks is replaced
+// at the next call. The pools own their goroutines; Close ends them and waits.
 package postgres

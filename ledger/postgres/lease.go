@@ -135,14 +135,17 @@ func (l *Ledger) Release(ctx context.Context, lease rushgate.Lease) error {
 
 // Held implements [rushgate.Leases]. It lists up to 10,000.
 func (l *Ledger) Held(ctx context.Context, prefix string) (held []rushgate.Lease, err error) {
-	err = l.readShortly(ctx, func(ctx context.Context, q querier) error {
-		held, err = list(ctx, q, scanLease, sqlHeld, prefix, maxHeld)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
+	defer cancel()
+	err = readFrom(ctx, l.leases, func() error {
+		held, err = list(ctx, l.leases, scanLease, sqlHeld, prefix, maxHeld)
 		return err
 	})
 	return held, l.wrap("list the leases", err)
 }
 
-// leasing calls f with a connection of those that nobody holds up. A deadlock
+// leasing calls f with a connection of those for leases: a flood of reads must
+// not delay a renewal until the lease is over. A deadlock
 // between two who take the same lease is tried again.
 func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	if l.w == nil {
@@ -151,8 +154,8 @@ func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn)
 	ctx, cancel := context.WithTimeout(ctx, l.opts.whole())
 	defer cancel()
 	for range attempts {
-		err = readFrom(ctx, l.short, func() error {
-			conn, err := l.short.Acquire(ctx)
+		err = readFrom(ctx, l.leases, func() error {
+			conn, err := l.leases.Acquire(ctx)
 			if err != nil {
 				return err
 			}
