@@ -29,9 +29,11 @@
 // by its batch id (Recorded), also when it is still on its way.
 //
 // Where the server has a synchronous standby, a commit returns when that has it
-// too. While it is away nothing is acknowledged: who gives up waiting has the
-// batch on the primary alone, which is ErrUnknown, and for Recorded an error
-// until the standby is back. Plain reads see such a batch.
+// too. While it is away nothing is acknowledged: when Patience is over the batch is
+// ErrUnknown, and for Recorded an error until the standby is back. Nobody can read
+// it before, and its sale waits for it. Whoever cancels the wait by hand, or
+// starts the server again, makes it readable on the primary alone; Recorded goes
+// on saying that it does not know.
 //
 // # Time
 //

@@ -104,7 +104,7 @@ func (l *Ledger) pool(ctx context.Context, n int, s settings) (*pgxpool.Pool, er
 	s.into(c.ConnConfig)
 	c.MaxConns, c.MinConns, c.MinIdleConns = int32(n), 0, 0
 	c.PingTimeout = min(pingTime, l.opts.Patience)
-	c.AfterConnect = l.greet
+	c.BeforeConnect, c.AfterConnect = lay, l.greet
 	return pgxpool.NewWithConfig(ctx, c)
 }
 

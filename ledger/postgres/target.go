@@ -32,7 +32,6 @@ func parse(url string, patience time.Duration) (target, error) {
 		cc.ConnectTimeout = patience
 	}
 	cc.DialFunc = dial()
-	cc.OnNotice = hear
 	if cc.ValidateConnect == nil && severalHosts(&cc.Config) {
 		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // after a failover: the one that takes writes
 	}
