@@ -24,9 +24,12 @@ func commitCleanly(ctx context.Context, conn *pgx.Conn) error {
 	l.warning = nil
 	l.committing.Store(true)
 	tag, err := conn.Exec(ctx, `COMMIT`)
-	if !conn.IsClosed() { // otherwise it is being closed by a goroutine that would have the COMMIT cancelled
-		l.committing.Store(false)
+	if err != nil && conn.IsClosed() {
+		// pgx would wait 15 seconds for the server's farewell, and the pool for pgx.
+		_ = conn.PgConn().Conn().Close()
+		return err
 	}
+	l.committing.Store(false) // there is an answer
 	if err != nil {
 		return err
 	}
