@@ -145,8 +145,8 @@ func (l *Ledger) Held(ctx context.Context, prefix string) (held []rushgate.Lease
 }
 
 // leasing calls f with a connection of those for leases: a flood of reads must
-// not delay a renewal until the lease is over. A deadlock
-// between two who take the same lease is tried again.
+// not delay a renewal until the lease is over. A deadlock between two who take
+// the same lease is tried again.
 func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	if l.w == nil {
 		return errReadOnly

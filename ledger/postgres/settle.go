@@ -65,8 +65,9 @@ func (l *Ledger) tryRow(ctx context.Context, batch int64) (recorded bool, err er
 
 // vouch makes sure that a batch whose row is there will not go away. It can be
 // seen although the server's synchronous standby lacks it, if somebody has
-// cancelled the wait for that, or the server was started again. A commit of our own behind it, which changes nothing, waits for
-// the standby in its place: the log is one, and in order.
+// cancelled the wait for that, or the server was started again. A commit of our
+// own behind it, which changes nothing, waits for the standby in its place: the
+// log is one, and in order.
 func (l *Ledger) vouch(ctx context.Context, conn *pgxpool.Conn, batch int64) error {
 	p := &pipe{conn: conn.Conn()}
 	p.exec(func(rows int64, err error) error {
