@@ -136,7 +136,7 @@ var ErrStale = errors.New("the gate has a newer picture of the sale")
 // Mark names a state of a sale.
 type Mark struct {
 	Epoch   int64
-	Version int64 // of the rules
+	Version int64 // of the rules; 0 while parts of a gate have different ones
 	Seq     int64 // grows with every change: of the gate's picture, or of the ledger's events
 }
 

@@ -2,6 +2,7 @@ package rushgate
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -57,6 +58,9 @@ func (s *Service) relimit(ctx context.Context, before, after *Sale, kind EventKi
 	still := before.clone()
 	still.Frozen, still.Version = true, after.Version
 	if err := n.gate.Put(ctx, &Put{Sale: still, Was: before.Version}); err != nil {
+		if !errors.Is(err, ErrStale) {
+			n.doubt(before.ID, before.Epoch) // a part of the gate may stand still
+		}
 		return nil, unavailable(err, "the gate cannot be reached; nothing was changed")
 	}
 	n.halted(before.ID, Mark{Epoch: still.Epoch, Version: still.Version})

@@ -20,6 +20,8 @@ type bench struct {
 	result *Result
 	seed   uint64 // a new one for every measurement: no user comes twice
 	max    float64
+
+	benchmark gobenchmark
 }
 
 // connectionCounts are those of the table.
@@ -41,7 +43,7 @@ func prepare(ctx context.Context, s *settings, out io.Writer) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{settings: s, out: out, dir: dir, bin: filepath.Join(dir, "bin"), seed: uint64(time.Now().UnixNano())}
+	b := &bench{settings: s, out: out, dir: dir, bin: filepath.Join(dir, "bin"), seed: uint64(time.Now().UnixNano()), benchmark: goTest}
 	machine, err := describe(ctx, dir)
 	if err == nil {
 		err = b.build(ctx)

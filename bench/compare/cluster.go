@@ -38,7 +38,7 @@ func (s *server) cluster(ctx context.Context, b *bench, stock int64, flags []str
 		return err
 	}
 	s.ends = append(s.ends, func() error { s.gate.Stop(); return nil })
-	s.pids = append(s.pids, pg.PID(), s.gate.PID())
+	s.parts = append(s.parts, process{procPostgres, pg.PID()}, process{procRedis, s.gate.PID()})
 	return s.rushgate(ctx, b, stock, append(flags, "--ledger", pg.URL(database), "--gate", s.gate.URL()))
 }
 
@@ -72,7 +72,12 @@ func (b *bench) clusterClaims(ctx context.Context) error {
 		return b.figure(b.pick("cluster refusals", system, "wrk", 256, load.Sequential), perSecond)
 	}
 	b.atLeast("refusals after sold out, Redis gate ÷ memory gate", refused(sysCluster), refused(sysRushgate), 0.9)
-	f := b.figure(b.pick("cluster", sysCluster, "wrk", 256, load.Sequential), cpuMicros)
-	b.plain("CPU of a claim, 256 connections: node, Redis and PostgreSQL together", f, "µs")
+	for _, part := range []struct{ name, of string }{{"cluster", "claim"}, {"cluster refusals", "refusal"}} {
+		samples := b.pick(part.name, sysCluster, "wrk", 256, load.Sequential)
+		b.plain("CPU of a "+part.of+", 256 connections: node, Redis and PostgreSQL together", b.figure(samples, cpuMicros), "µs")
+		for _, process := range []string{procNode, procRedis, procPostgres} {
+			b.plain("… "+process, b.figure(samples, func(s *Sample) float64 { return s.CPUOf[process] }), "µs")
+		}
+	}
 	return nil
 }

@@ -22,18 +22,19 @@ type Sample struct {
 	Names       load.Names `json:"users,omitempty"`
 	PerRequest  int        `json:"claims_per_request,omitempty"`
 
-	PerSecond        float64 `json:"per_second"` // claims answered: accepted or, in refusals, refused
-	Accepted         int64   `json:"accepted"`
-	Refused          int64   `json:"refused"`
-	Recorded         int64   `json:"recorded"`              // in the database, with the warm-up
-	Acknowledged     int64   `json:"acknowledged"`          // accepted, with the warm-up
-	CPUMicros        float64 `json:"cpu_us_each,omitempty"` // processor time of the server for each
-	P50Ms            float64 `json:"p50_ms,omitempty"`
-	P99Ms            float64 `json:"p99_ms,omitempty"`
-	P999Ms           float64 `json:"p999_ms,omitempty"`
-	StrangersPercent float64 `json:"strangers_percent"`  // of the processors, used by neither server nor load
-	Repeated         bool    `json:"repeated,omitempty"` // disturbed: a quieter repetition counts
-	Void             string  `json:"void,omitempty"`     // why the measurement does not count
+	PerSecond        float64            `json:"per_second"` // claims answered: accepted or, in refusals, refused
+	Accepted         int64              `json:"accepted"`
+	Refused          int64              `json:"refused"`
+	Recorded         int64              `json:"recorded"`                 // in the database, with the warm-up
+	Acknowledged     int64              `json:"acknowledged"`             // accepted, with the warm-up
+	CPUMicros        float64            `json:"cpu_us_each,omitempty"`    // processor time of the server for each
+	CPUOf            map[string]float64 `json:"cpu_us_each_of,omitempty"` // the same by process, where there are several
+	P50Ms            float64            `json:"p50_ms,omitempty"`
+	P99Ms            float64            `json:"p99_ms,omitempty"`
+	P999Ms           float64            `json:"p999_ms,omitempty"`
+	StrangersPercent float64            `json:"strangers_percent"`  // of the processors, used by neither server nor load
+	Repeated         bool               `json:"repeated,omitempty"` // disturbed: a quieter repetition counts
+	Void             string             `json:"void,omitempty"`     // why the measurement does not count
 
 	Report *load.Report `json:"report,omitempty"` // of our own generator
 }
@@ -102,7 +103,7 @@ func (b *bench) measureWrk(ctx context.Context, s *server, sample *Sample, stock
 	sample.Accepted, sample.Refused = r.Requests-r.Refused, r.Refused
 	sample.Acknowledged = sample.Accepted + warm.Requests - warm.Refused
 	sample.PerSecond = float64(r.Requests) / (time.Duration(r.Micros) * time.Microsecond).Seconds()
-	sample.CPUMicros = perRequest(used, r.Requests)
+	sample.cost(used, r.Requests)
 	sample.P50Ms, sample.P99Ms = float64(r.P50)/1000, float64(r.P99)/1000
 	if err := s.stop(); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (b *bench) measureOwn(ctx context.Context, s *server, sample *Sample, plan 
 	sample.Accepted, sample.Refused = r.Counts.Accepted, r.Counts.RefusedAll()
 	sample.Acknowledged = r.All.Accepted
 	sample.PerSecond = r.AcceptedPerSecond
-	sample.CPUMicros = perRequest(used, max(r.All.Accepted, r.All.Answers))
+	sample.cost(used, max(r.All.Accepted, r.All.Answers))
 	sample.P50Ms, sample.P99Ms, sample.P999Ms = r.Latency.P50, r.Latency.P99, r.Latency.P999
 	sample.Recorded, sample.Void, err = s.check(ctx, r.All.Accepted, r.All.Errors*int64(max(plan.PerRequest, 1)))
 	return err
@@ -163,6 +164,14 @@ func (b *bench) complete(p load.Plan, s *server) load.Plan {
 		p.Names = load.Sequential
 	}
 	return p
+}
+
+// cost shares out what the server has spent.
+func (s *Sample) cost(used spent, n int64) {
+	s.CPUMicros = perRequest(used.all(), n)
+	if len(used) > 1 {
+		s.CPUOf = used.each(n)
+	}
 }
 
 func perRequest(used time.Duration, n int64) float64 {

@@ -9,9 +9,10 @@ import (
 // how much the machine spent on something else meanwhile: a neighbour who
 // compiles something makes a measurement worthless, and nobody would know.
 type stopwatch struct {
-	s                      *server
-	began                  time.Time
-	server, everybody, own time.Duration
+	s              *server
+	began          time.Time
+	server         spent
+	everybody, own time.Duration
 }
 
 func (s *server) stopwatch() *stopwatch {
@@ -20,9 +21,9 @@ func (s *server) stopwatch() *stopwatch {
 
 // stop returns the processor time of the server, and that of strangers as a
 // share of all cores. tool is the time that an ended load generator has used.
-func (w *stopwatch) stop(cores int, tool time.Duration) (server time.Duration, strangers float64) {
-	server = w.s.cpu() - w.server
-	others := busy() - w.everybody - server - (cpu(os.Getpid()) - w.own) - tool
+func (w *stopwatch) stop(cores int, tool time.Duration) (server spent, strangers float64) {
+	server = w.s.cpu().since(w.server)
+	others := busy() - w.everybody - server.all() - (cpu(os.Getpid()) - w.own) - tool
 	all := time.Since(w.began) * time.Duration(cores)
 	return server, max(0, 100*float64(others)/float64(all))
 }

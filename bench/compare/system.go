@@ -27,12 +27,25 @@ type server struct {
 	url    string
 	token  string
 	data   string
-	pids   []int          // whose processor time is its own, with their children
+	parts  []process      // whose processor time is its own, with their children
 	ends   []func() error // the first one takes away what the books are read from
 
 	postgres *testenv.PostgresServer // of sysCluster
 	gate     *testenv.RedisServer
 }
+
+// process is one process of a system.
+type process struct {
+	name string
+	pid  int
+}
+
+// The processes of a cluster.
+const (
+	procNode     = "node"
+	procRedis    = "Redis"
+	procPostgres = "PostgreSQL"
+)
 
 // start starts a system in a fresh folder, with a sale called "bench" of so
 // many units.
@@ -67,7 +80,7 @@ func (s *server) redis(b *bench, stock int64) error {
 		return err
 	}
 	s.ends = append(s.ends, func() error { r.Stop(); return nil })
-	s.pids = append(s.pids, r.PID())
+	s.parts = append(s.parts, process{procRedis, r.PID()})
 	return s.baseline(b, "--kind", "redis", "--redis", r.Addr, "--stock", strconv.FormatInt(stock, 10))
 }
 
@@ -85,7 +98,7 @@ func (s *server) baseline(b *bench, args ...string) error {
 }
 
 func (s *server) own(c *child) {
-	s.pids = append(s.pids, c.pid())
+	s.parts = append(s.parts, process{procNode, c.pid()})
 	s.ends = append(s.ends, c.stop)
 }
 
@@ -102,22 +115,50 @@ func (s *server) stop() error {
 // end stops the system and removes its data.
 func (s *server) end() error { return errors.Join(s.stop(), s.ends[0]()) }
 
-// cpu returns the processor time that the system has used so far.
-func (s *server) cpu() time.Duration {
-	var sum time.Duration
-	for _, pid := range s.pids {
-		sum += cpu(pid)
-		for _, child := range children(pid) { // PostgreSQL has one for each connection
-			sum += cpu(child)
+// cpu returns the processor time that each process of the system has used so far.
+func (s *server) cpu() spent {
+	used := spent{}
+	for _, p := range s.parts {
+		used[p.name] += cpu(p.pid)
+		for _, child := range children(p.pid) { // PostgreSQL has one for each connection
+			used[p.name] += cpu(child)
 		}
+	}
+	return used
+}
+
+// spent is processor time by process.
+type spent map[string]time.Duration
+
+func (s spent) all() (sum time.Duration) {
+	for _, d := range s {
+		sum += d
 	}
 	return sum
 }
 
+// since is what was spent after a moment.
+func (s spent) since(before spent) spent {
+	later := spent{}
+	for name, d := range s {
+		later[name] = d - before[name]
+	}
+	return later
+}
+
+// each shares it out to so many requests, in microseconds.
+func (s spent) each(n int64) map[string]float64 {
+	shares := map[string]float64{}
+	for name, d := range s {
+		shares[name] = perRequest(d, n)
+	}
+	return shares
+}
+
 func (s *server) resident() int64 {
 	var sum int64
-	for _, pid := range s.pids {
-		sum += resident(pid)
+	for _, p := range s.parts {
+		sum += resident(p.pid)
 	}
 	return sum
 }

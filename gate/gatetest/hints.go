@@ -15,9 +15,10 @@ func hintsFollow(d *duo) {
 		d.open(sale, limit, 2)
 		d.other.grant(d.other.ask(sale, "theirs", 1))
 		stranger := d.other.keyed(sale, "stranger", 1, "stranger's")
-		peeks := func(code rushgate.Code) func() bool {
-			return func() bool { return d.there.Peek(time.Now(), &stranger) == code }
+		at := func(g rushgate.Shared, code rushgate.Code) func() bool {
+			return func() bool { return g.Peek(time.Now(), &stranger) == code }
 		}
+		peeks := func(code rushgate.Code) func() bool { return at(d.there, code) }
 		ours := d.grant(d.keyed(sale, "ours", 1, "k"))
 		for range 3 {
 			d.soon("the other node refuses what is sold out", peeks(rushgate.SoldOut))
@@ -27,6 +28,7 @@ func hintsFollow(d *duo) {
 			d.soon("the other node refuses again", peeks(rushgate.SoldOut))
 			d.giveBack(ours)
 			d.soon("the other node goes on when a unit came back", peeks(rushgate.Granted))
+			d.soon("so does the one that gave it back, also if the answer got lost", at(d.here, rushgate.Granted))
 			ours = d.grant(d.keyed(sale, "ours", 1, fmt.Sprint("k", d.last)))
 		}
 	}

@@ -50,6 +50,31 @@ func orphansAreWhole(d *duo) {
 	}
 }
 
+// A batch in which everybody asks for the same is the plainest one, and what is
+// left of it is still whole when a part was settled or forgotten.
+func orphansOfARush(d *duo) {
+	for _, limit := range []int64{0, 2} {
+		sale := d.open("sale", limit, 9)
+		asks := []rushgate.Ask{d.ask("sale", "u", 1), d.ask("sale", "v", 1), d.ask("sale", "w", 1), d.ask("sale", "x", 1)}
+		var want []rushgate.Claim
+		for i, decision := range d.codes(asks, rushgate.Granted, rushgate.Granted, rushgate.Granted, rushgate.Granted) {
+			c := claimOf(asks[i], decision)
+			c.CreatedAt, c.State, c.EndedAt = decision.At, rushgate.Confirmed, decision.At
+			want = append(want, c)
+		}
+		d.other.settle(want[0])
+		d.forget(want[2])
+		d.counts("sale", 6, 2)
+		want = []rushgate.Claim{want[1], want[3]}
+		if diff := cmp.Diff(want, d.orphans(d.there, 0, 100), cmpopts.EquateApproxTime(0)); diff != "" {
+			d.t.Fatalf("orphans (-want +got):\n%s", diff)
+		}
+		d.settle(want...)
+		d.counts("sale", 6, 0)
+		d.load(sale, nil, rushgate.Stock{Item: "a", Total: 9})
+	}
+}
+
 func orphansOfAnAge(d *duo) {
 	d.open("sale", 0, 99)
 	for range 5 {

@@ -37,6 +37,7 @@ func RunShared(t *testing.T, f SharedFactory) {
 		{"ClaimsWaitWhileItLoads", claimsWaitWhileItLoads},
 		{"AnotherLimitAfterALoad", anotherLimitAfterALoad},
 		{"OrphansAreWhole", orphansAreWhole},
+		{"OrphansOfARush", orphansOfARush},
 		{"OrphansOfAnAge", orphansOfAnAge},
 		{"AnyNodeSettles", anyNodeSettles},
 		{"AnyNodeForgets", anyNodeForgets},

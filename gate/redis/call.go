@@ -58,6 +58,7 @@ const (
 	statusLoading   = "loading"
 	statusEpoch     = "epoch"
 	statusStale     = "stale"
+	statusLost      = "lost"      // a load's: see load.lua
 	statusForgotten = "forgotten" // ours: what was answered cannot be believed
 )
 

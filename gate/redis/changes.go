@@ -100,7 +100,7 @@ func (c *call) outcome() error {
 		return nil
 	case c.status == statusNone:
 		return noSale(c.view.id)
-	case c.status == statusForgotten:
+	case c.status == statusForgotten, c.status == statusLost:
 		return forgot(c.view.id)
 	case c.status == statusStale:
 		return rushgate.ErrStale

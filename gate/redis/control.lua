@@ -2,6 +2,7 @@
 --
 -- KEYS[1] control: one hash per shard of a sale
 --           epoch version opens closes hold frozen ended per_user ack shards   the rules
+--           before             the epoch of the picture before this one, '' for none
 --           run                the run id of the server that the picture was loaded into
 --           seq                grows with every change
 --           grants             grows with every grant
@@ -9,7 +10,7 @@
 --           moves              grows when units leave for another shard, or come
 --           free:ITEM          units that nobody has
 --           unsettled:ITEM     units of the claims in the journal
--- KEYS[2] loading: exists while somebody loads the sale; "EPOCH TOKEN", with an expiry
+-- KEYS[2] loading: exists while somebody loads the sale; "EPOCH TOKEN CHUNKS", with an expiry: see load.lua
 -- KEYS[3] holders of the epoch: a hash.
 --           With a limit:    user -> records "SLOT ID QUANTITY ITEM TAG" with ';' between
 --           Without a limit: claim id -> "QUANTITY ITEM TAG"

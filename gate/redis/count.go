@@ -13,6 +13,7 @@ import (
 // picture is control of one shard, read.
 type picture struct {
 	head
+	skew    skew
 	fields  map[string]string
 	free    map[string]int64
 	pending map[string]int64 // units in the journal
@@ -20,17 +21,22 @@ type picture struct {
 	in      map[string]time.Time
 }
 
-// look reads control of every shard. A nil picture is one that is not there.
-func (g *Gate) look(ctx context.Context, v *view) ([]*picture, error) {
-	for {
-		shards := v.current().shards
-		pictures, err := g.lookAt(ctx, v, max(1, shards))
-		if err != nil || v.current().shards == shards || shards != 0 {
-			return pictures, err
+// look reads control of every shard. A nil picture is one that is not there. It
+// looks again when another picture was met meanwhile: that may have more shards,
+// and not be on all of them yet.
+func (g *Gate) look(ctx context.Context, v *view) (pictures []*picture, err error) {
+	for range mostLooks {
+		before := v.current()
+		pictures, err = g.lookAt(ctx, v, max(1, before.shards))
+		if err != nil || v.current().epoch == before.epoch {
+			break
 		}
-		// Only now it is known how many shards there are.
 	}
+	return pictures, err
 }
+
+// mostLooks bounds how often a sale is looked at again because it has changed.
+const mostLooks = 8
 
 func (g *Gate) lookAt(ctx context.Context, v *view, shards int) ([]*picture, error) {
 	calls := make([]*call, shards)
@@ -57,7 +63,7 @@ func (g *Gate) lookAt(ctx context.Context, v *view, shards int) ([]*picture, err
 
 // picture reads the answer of look.lua.
 func (c *call) picture() (*picture, error) {
-	p := &picture{head: c.head, fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{},
+	p := &picture{head: c.head, skew: c.skew(), fields: map[string]string{}, free: map[string]int64{}, pending: map[string]int64{},
 		in: map[string]time.Time{}}
 	words := c.words()
 	fields, err := strconv.Atoi(words[0])
@@ -90,9 +96,8 @@ func (p *picture) field(name, value string) (err error) {
 // none is seen twice or not at all. Where they move all the time, the last look
 // has to do.
 func (g *Gate) still(ctx context.Context, v *view) (pictures []*picture, err error) {
-	const looks = 8
 	before := ""
-	for range looks {
+	for range mostLooks {
 		if pictures, err = g.look(ctx, v); err != nil || len(pictures) == 1 {
 			return pictures, err
 		}

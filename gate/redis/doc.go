@@ -16,12 +16,12 @@
 // # Asking twice
 //
 // Every script can be repeated. Claims, and what becomes of them, go by the
-// claim's id; rules by their version; restocks and moves by a token. An answer
-// that got lost is so asked for again, for a bounded time, and then it is
-// Unavailable: whoever asks once more with the same ids learns what became of it.
-// Whatever is refused is refused before the first write of a script, also by
-// Redis itself when its memory is full; what gives back, settles or freezes goes
-// through even then.
+// claim's id; rules by their version; restocks and moves by a token; a load by
+// its token and the numbers of its chunks. An answer that got lost is so asked
+// for again, for a bounded time, and then it is Unavailable: whoever asks once
+// more with the same ids learns what became of it. Whatever is refused is refused
+// before the first write of a script, also by Redis itself when its memory is
+// full; what gives back, settles or freezes goes through even then.
 //
 // # The journal
 //
@@ -44,8 +44,9 @@
 // server's run id is not that of the server into which it was loaded. The run
 // id is looked at whenever a connection was made since, before the answer is
 // believed. So a planned restart and every failover end in a load, even where
-// nothing was lost. Between Redis and the nodes there may be no proxy that keeps
-// their connections open while the server behind it changes.
+// nothing was lost. A load becomes the picture only where all of its chunks are
+// still there: see load.lua. Between Redis and the nodes there may be no proxy
+// that keeps their connections open while the server behind it changes.
 //
 // # Stock in several shards
 //
@@ -62,12 +63,14 @@
 // as no grant of another node was heard of that it does not have. Scripts publish
 // when rules, stock or picture change and when an item is sold out or free again;
 // beside that, every node looks now and then. A hint may be old for that moment.
+// When looks fail, hints are dropped after 3 times the option Timeout, and every
+// ask goes to Redis.
 //
 // # Goroutines
 //
-// Open starts two: one hears news, one looks at sales; the callback of Listen is
-// called by the second. Close ends both and waits for them. The client has its
-// own, which Close ends too.
+// Open starts three: one hears news, one looks at sales, one reads everybody who
+// has something in a sale; the callback of Listen is called by the second. Close
+// ends all and waits for them. The client has its own, which Close ends too.
 //
 // Package redis imports the root and rueidis, and nothing else.
 package redis

@@ -159,6 +159,7 @@ func TestAFlushedRedisHasForgotten(t *testing.T) {
 }
 
 func TestARestartWithoutPersistenceIsForgetting(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	server := testenv.Redis(t)
 	s := newShop(t, server.URL(), fresh(), 1)
 	s.load(10)
@@ -262,31 +263,6 @@ func TestAFullJournalStopsGrants(t *testing.T) {
 		t.Fatalf("got %v, want 2 granted, 6 overloaded", codes)
 	}
 	s.free(93, 5)
-}
-
-// A loader that died keeps a sale closed for its lease, and no longer.
-func TestALoaderThatDied(t *testing.T) {
-	opts := fresh()
-	opts.Patience = 100 * time.Millisecond
-	s := newShop(t, server.Server(t).URL(), opts, 1)
-	s.load(10)
-	c := raw(t, server.Server(t).Addr)
-	key := opts.Prefix + "{sale.0}:loading"
-	command(t, c, "SET", key, "99 somebody")
-	s.want(rushgate.Unavailable, s.asks(2))
-	if _, err := s.gate.Restock(t.Context(), &rushgate.Restock{Sale: "sale", Item: "a", Add: 1}); rushgate.CodeOf(err) != rushgate.Unavailable {
-		t.Fatalf("a restock in the middle of a load: %v", err)
-	}
-	s.sale.Epoch++
-	stale := rushgate.Snapshot{Sale: &s.sale, Claims: func(func(rushgate.Claim, error) bool) {}}
-	if err := s.gate.Load(t.Context(), stale); err == nil {
-		t.Fatal("a load took over from one of a higher epoch")
-	}
-	command(t, c, "PEXPIRE", key, "1")
-	soon(t, "the sale opens again", func() bool { codes, _ := s.decide(s.asks(1)); return codes[rushgate.Granted] == 1 })
-	command(t, c, "SET", key, "1 somebody else")
-	s.load(7) // takes over from an older one
-	s.free(7, 0)
 }
 
 // An answer that got lost is asked for again with the same ids.

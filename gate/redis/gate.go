@@ -113,9 +113,8 @@ type view struct {
 	hints atomic.Pointer[hints]
 	asked atomic.Bool // somebody has asked for it since the last look
 
-	// What follows belongs to the goroutine that looks now and then.
-	announced rushgate.Mark // at the last look
-	nextCount time.Time     // when everybody may be counted again
+	announced rushgate.Mark // at the last look; belongs to the goroutine that looks now and then
+	nextCount time.Time     // when everybody may be read again; belongs to the one that reads
 }
 
 // sight is a view at one moment.

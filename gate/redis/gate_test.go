@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"flag"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -21,8 +22,12 @@ var server = testenv.SharedRedis()
 var prefixes atomic.Int64
 
 // The client of a cluster closes the connections of a node that is gone after
-// five seconds, in a goroutine that nobody can wait for.
+// five seconds, in a goroutine that nobody can wait for. The random histories are
+// bounded: they are played on gates of three kinds.
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(server.Around(m), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 

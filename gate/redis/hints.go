@@ -18,9 +18,11 @@ type hints struct {
 	items map[string]*itemHint
 	rules atomic.Pointer[rules] // nil: somebody has changed them
 
-	// By how much Redis' clock is ahead of ours, at least and at most, in
-	// milliseconds.
+	// By how much the clock of any shard is ahead of ours, at least and at most,
+	// in milliseconds.
 	least, most atomic.Int64
+
+	looked atomic.Int64 // when the sale was last looked at whole, in Unix milliseconds
 
 	// complete says that everybody who has something is in the set.
 	complete atomic.Bool
@@ -28,8 +30,13 @@ type hints struct {
 
 	mu     sync.Mutex
 	grants []int64 // by shard: the highest number of grants heard of
+	skews  []skew  // by shard
 	sets   []*census
 }
+
+// skew is by how much a clock is ahead of ours, at least and at most, in
+// milliseconds.
+type skew struct{ least, most int64 }
 
 // rules are the rules of a sale in one version.
 type rules struct {
@@ -61,7 +68,12 @@ func (s seeds) user(name string) uint64 { return maphash.String(s.users, name) }
 func (s seeds) key(name string) uint64  { return maphash.String(s.keys, name) }
 
 func newHints(epoch int64, shards int, s seeds, items []string) *hints {
-	h := &hints{epoch: epoch, seeds: s, items: make(map[string]*itemHint, len(items)), grants: make([]int64, shards)}
+	h := &hints{epoch: epoch, seeds: s, items: make(map[string]*itemHint, len(items)),
+		grants: make([]int64, shards), skews: make([]skew, shards)}
+	for shard := range h.skews {
+		h.clock(shard, skew{-unheard, unheard})
+	}
+	h.looked.Store(time.Now().UnixMilli())
 	for _, item := range items {
 		it := &itemHint{seqs: make([]int64, shards), free: make([]int64, shards)}
 		for i := range it.free {
@@ -141,10 +153,30 @@ func (it *itemHint) heard(shard int, seq, free int64) {
 	it.empty.Store(empty)
 }
 
-// clock takes in how Redis' clock stands to ours.
-func (h *hints) clock(c *call) {
-	h.least.Store(c.head.at.UnixMilli() - c.received.UnixMilli() - 1)
-	h.most.Store(c.head.at.UnixMilli() - c.sent.UnixMilli() + 1)
+// unheard is by how much a clock may be ahead or behind that was not heard yet:
+// a day.
+const unheard = 24 * 60 * 60 * 1000
+
+// clock takes in how a shard's clock stands to ours. The shards may be on
+// servers of different clocks: what all of them agree in is beyond doubt.
+func (h *hints) clock(shard int, s skew) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if shard >= len(h.skews) {
+		return
+	}
+	h.skews[shard] = s
+	for _, other := range h.skews {
+		s.least, s.most = min(s.least, other.least), max(s.most, other.most)
+	}
+	h.least.Store(s.least)
+	h.most.Store(s.most)
+}
+
+// skew is how the clock of a call's server stands to ours: what it told was the
+// time after the call was sent, and before its answer was received.
+func (c *call) skew() skew {
+	return skew{c.head.at.UnixMilli() - c.received.UnixMilli() - 1, c.head.at.UnixMilli() - c.sent.UnixMilli() + 1}
 }
 
 // put takes in rules, unless newer ones are known.

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -29,7 +28,7 @@ func (g *Gate) learnClaims(p *part) {
 		g.refresh(p.view.id)
 		return
 	}
-	h.clock(c)
+	h.clock(c.shard, c.skew())
 	if r := h.rules.Load(); r == nil || r.version < c.head.version {
 		h.rules.CompareAndSwap(r, nil)
 		g.refresh(p.view.id)
@@ -103,6 +102,7 @@ func (g *Gate) learnPictures(v *view, pictures []*picture) {
 		}
 		grants, _ := strconv.ParseInt(p.fields["grants"], 10, 64)
 		h.granted(shard, grants, 0, nil)
+		h.clock(shard, p.skew)
 		for item, free := range p.free {
 			if hint := h.items[item]; hint != nil {
 				hint.heard(shard, p.seq, free)
@@ -110,6 +110,7 @@ func (g *Gate) learnPictures(v *view, pictures []*picture) {
 		}
 	}
 	h.put(oldest.rules(v.id))
+	h.looked.Store(time.Now().UnixMilli())
 }
 
 // rules reads the rules out of a picture.
@@ -127,64 +128,4 @@ func (p *picture) rules(sale string) *rushgate.Sale {
 	return &rushgate.Sale{ID: sale, Epoch: p.epoch, Version: p.version, PerUser: number("per_user"),
 		OpensAt: moment("opens"), ClosesAt: moment("closes"), Hold: time.Duration(number("hold")) * time.Millisecond,
 		Frozen: p.fields["frozen"] == "1", Ended: p.fields["ended"] == "1", Ack: rushgate.Ack(p.fields["ack"])}
-}
-
-// count makes the set of everybody who has something in a sale, by reading all
-// holders and keys. It runs when a sale is sold out and this node does not know
-// who has something; others are refused without asking Redis from then on.
-func (g *Gate) count(ctx context.Context, v *view) {
-	h := v.hints.Load()
-	if h == nil || !h.wanting() {
-		return
-	}
-	r := h.rules.Load()
-	pictures, err := g.look(ctx, v)
-	if err != nil || r == nil {
-		return
-	}
-	from := make([]int64, len(pictures))
-	for i, p := range pictures {
-		if p == nil || p.epoch != h.epoch {
-			return
-		}
-		from[i], _ = strconv.ParseInt(p.fields["grants"], 10, 64)
-	}
-	s := h.begin(from, g.opts.Known)
-	for shard := range pictures {
-		keys := g.names.of(v.id, shard, h.epoch)
-		if r.sale.PerUser > 0 {
-			err = g.scan(ctx, keys[2], s, h.seeds.user)
-		}
-		if err == nil {
-			err = g.scan(ctx, keys[3], s, h.seeds.key)
-		}
-		if err != nil {
-			g.opts.Log.Warn("who has something cannot be read; refusals go on through Redis", "sale", v.id, "error", err)
-			break
-		}
-	}
-	h.end(s, err == nil)
-}
-
-// scan adds the fields of a hash to a set.
-func (g *Gate) scan(ctx context.Context, key string, s *census, hash func(string) uint64) error {
-	var names []uint64
-	for cursor := uint64(0); ; {
-		within, cancel := context.WithTimeout(ctx, g.opts.Timeout)
-		page, err := g.client.Do(within, g.client.B().Hscan().Key(key).Cursor(cursor).Count(scanCount).Build()).AsScanEntry()
-		cancel()
-		if err != nil {
-			return explain(err)
-		}
-		names = names[:0]
-		for i := 0; i < len(page.Elements); i += 2 {
-			names = append(names, hash(page.Elements[i]))
-		}
-		if !s.set.add(names...) {
-			return errTooMany
-		}
-		if cursor = page.Cursor; cursor == 0 {
-			return nil
-		}
-	}
 }

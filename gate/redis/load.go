@@ -42,14 +42,15 @@ type load struct {
 	token  string
 
 	units    map[string]int64 // taken by the claims, by item
-	chunks   []chunk          // of each shard
+	chunks   []chunk          // what waits for each shard
+	sent     []int            // how many chunks each shard was sent
 	slotless []rushgate.Claim // from a time when the sale had no limit
 	before   []int64          // the epoch of each shard's old picture
 	seqs     []int64          // of each shard's new one
+	skews    []skew           // of each shard's clock
 
 	set   *known // everybody who has something
 	whole bool   // and it had room for them
-	last  *call  // an answer that tells Redis' clock
 }
 
 // chunk is what waits to be sent to one shard.
@@ -79,8 +80,8 @@ func (g *Gate) newLoad(snap rushgate.Snapshot) (*load, error) {
 		}
 		l.units[st.Item] = 0
 	}
-	l.chunks = make([]chunk, l.shards)
-	l.before, l.seqs = make([]int64, l.shards), make([]int64, l.shards)
+	l.chunks, l.sent = make([]chunk, l.shards), make([]int, l.shards)
+	l.before, l.seqs, l.skews = make([]int64, l.shards), make([]int64, l.shards), make([]skew, l.shards)
 	l.set, l.whole = newKnown(g.opts.Known), true
 	return l, nil
 }
@@ -94,18 +95,16 @@ func (l *load) run(ctx context.Context) error {
 		err = l.everywhere(ctx, l.gate.scripts.loadSwitch, l.control, func(c *call) {
 			l.before[c.shard], _ = c.rest[0].AsInt64()
 			l.seqs[c.shard] = c.head.seq
-			l.last = c
+			l.skews[c.shard] = c.skew()
 		})
 	}
-	end := "failed"
 	if err == nil {
-		end = "loaded"
 		l.learn() // before anything can be claimed: then no grant is missed
 	}
 	// The sale opens again even if the caller has gone; after a failure it opens by itself.
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.gate.opts.Patience)
 	defer cancel()
-	left := l.everywhere(leave, l.gate.scripts.loadEnd, func(int) []string { return []string{end} }, nil)
+	left := l.everywhere(leave, l.gate.scripts.loadEnd, func(int) []string { return nil }, nil)
 	if err != nil {
 		return err
 	}
@@ -219,7 +218,8 @@ func (l *load) send(ctx context.Context, shard int) error {
 	}
 	b := append(make(pack, 0, 3*len(body)).list(3).texts(users.list), body...).texts(from.names)
 	*from = chunk{claims: from.claims[:0], slots: from.slots[:0], names: from.names[:0]}
-	c := l.call(shard, l.gate.scripts.loadChunk, flag(l.snap.Sale.PerUser > 0), string(b))
+	l.sent[shard]++
+	c := l.call(shard, l.gate.scripts.loadChunk, strconv.Itoa(l.sent[shard]), flag(l.snap.Sale.PerUser > 0), string(b))
 	l.gate.run(ctx, c)
 	if c.err == nil && c.status == "taken" {
 		id, _ := c.rest[0].ToString()
@@ -228,11 +228,12 @@ func (l *load) send(ctx context.Context, shard int) error {
 	return c.outcome()
 }
 
-// control returns the fields of control of a shard: the rules, and a slice of
-// what is free. The first shards get the odd units.
+// control returns how many chunks a shard must have, and the fields of control:
+// the rules, and a slice of what is free. The first shards get the odd units.
 func (l *load) control(shard int) []string {
 	s := l.snap.Sale
-	fields := append(rulesOf(s), "version", strconv.FormatInt(s.Version, 10), "shards", strconv.Itoa(l.shards))
+	fields := append([]string{strconv.Itoa(l.sent[shard])}, rulesOf(s)...)
+	fields = append(fields, "version", strconv.FormatInt(s.Version, 10), "shards", strconv.Itoa(l.shards))
 	for _, st := range l.snap.Stock {
 		fields = append(fields, "free:"+st.Item, strconv.FormatInt(slice(l.free(st), shard, l.shards), 10), "unsettled:"+st.Item, "0")
 	}

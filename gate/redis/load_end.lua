@@ -1,14 +1,16 @@
--- Opens the sale again, after a load or after one that failed.
+-- Ends a load, whether it went well or not, and opens the sale again. What was
+-- laid down and is not the picture is dropped.
 --
--- KEYS, ARGV[1..5] as in load_begin.lua
--- ARGV[6] 'failed' to drop what was put beside the present picture
+-- KEYS, ARGV[1..5] as in load.lua
 --
--- Answers ok, or stale when somebody else loads the sale by now.
+-- Answers ok when what was loaded is the picture and nobody loads another one;
+-- if that was so before, the answer got lost. Else stale.
 
-if call('GET', loading) ~= ARGV[1] .. ' ' .. ARGV[4] then return {'stale', '0'} end
-if ARGV[6] == 'failed' and call('HGET', control, 'epoch') ~= ARGV[1] then
-  call('UNLINK', holders, keys, journal, moves)
+local mine, switched = laid(), call('HGET', control, 'epoch') == ARGV[1]
+if mine then
+  if not switched then call('UNLINK', holders, keys, journal, moves) end
+  call('DEL', loading)
+  tell()
 end
-call('DEL', loading)
-tell()
+if not switched or call('EXISTS', loading) == 1 then return {'stale', '0'} end
 return {'ok', ARGV[1], '0', '0', '0'}

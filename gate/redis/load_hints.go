@@ -22,7 +22,9 @@ func (l *load) learn() {
 	}
 	h := newHints(l.snap.Sale.Epoch, l.shards, l.gate.seeds, items)
 	h.put(l.snap.Sale)
-	h.clock(l.last)
+	for shard, s := range l.skews {
+		h.clock(shard, s)
+	}
 	for _, st := range l.snap.Stock {
 		for shard, seq := range l.seqs {
 			h.items[st.Item].heard(shard, seq, slice(l.free(st), shard, l.shards))

@@ -14,6 +14,15 @@ import (
 
 // Open connects to the Redis that a URL names: see ParseURL.
 func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
+	g, err := connect(ctx, url, opts)
+	if err != nil {
+		return nil, err
+	}
+	g.startWatching()
+	return g, nil
+}
+
+func connect(ctx context.Context, url string, opts Options) (*Gate, error) {
 	address, err := parseURL(url)
 	if err != nil {
 		return nil, err
@@ -36,7 +45,6 @@ func Open(ctx context.Context, url string, opts Options) (*Gate, error) {
 		g.client.Close()
 		return nil, fmt.Errorf("the Redis at %s: %w", address, err)
 	}
-	g.startWatching()
 	return g, nil
 }
 

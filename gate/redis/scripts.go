@@ -34,6 +34,8 @@ var (
 	lookLua string
 	//go:embed trust.lua
 	trustLua string
+	//go:embed load.lua
+	loadLua string
 	//go:embed load_begin.lua
 	loadBeginLua string
 	//go:embed load_chunk.lua
@@ -76,9 +78,9 @@ func newScripts() scripts {
 		moveOut:    newScript(controlLua, moveOutLua),
 		moveIn:     newScript(controlLua, moveInLua),
 		moveDone:   newScript(controlLua, moveDoneLua),
-		loadBegin:  newScript(controlLua, loadBeginLua),
-		loadChunk:  newScript(controlLua, holdingsLua, loadChunkLua),
-		loadSwitch: newScript(controlLua, loadSwitchLua),
-		loadEnd:    newScript(controlLua, loadEndLua),
+		loadBegin:  newScript(controlLua, loadLua, loadBeginLua),
+		loadChunk:  newScript(controlLua, loadLua, holdingsLua, loadChunkLua),
+		loadSwitch: newScript(controlLua, loadLua, loadSwitchLua),
+		loadEnd:    newScript(controlLua, loadLua, loadEndLua),
 	}
 }

@@ -33,13 +33,17 @@ if #others > 0 then
     for i = 1, #others, 2 do fields[#fields + 1] = others[i] end
   end
   local has, sets, counts = call('HMGET', holders, unpack(fields)), {}, {}
+  local tags_of = {} -- a user's claims and their tags: somebody may have thousands
   for i = 1, #others, 2 do
-    local id, text = others[i], has[limited and others[i + 1] or (i + 1) / 2] or ''
-    local tag
+    local id, user, tag = others[i], others[i + 1], nil
     if limited then
-      tag = string.match(';' .. text, ';%d+ ' .. id .. ' %d+ %S* ([^; ]+)')
+      if not tags_of[user] then
+        tags_of[user] = {}
+        for claim, of in string.gmatch(has[user] or '', '%d+ (%d+) %d+ %S* ([^; ]+)') do tags_of[user][claim] = of end
+      end
+      tag = tags_of[user][id]
     else
-      tag = string.match(text, '(%S+)$')
+      tag = string.match(has[(i + 1) / 2] or '', '(%S+)$')
     end
     if tag and tag ~= '-' then
       sets[tag] = sets[tag] or {}

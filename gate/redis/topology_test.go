@@ -12,6 +12,7 @@ import (
 
 // A replica that takes over may have missed what was acknowledged; nobody tells.
 func TestAReplicaThatTookOverHasForgotten(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	group := testenv.RedisSentinel(t, 1)
 	url := "redis://" + strings.Join(group.Addrs(), ",") + "?sentinel=" + group.Name
 	s := newShop(t, url, fresh(), 2)
@@ -38,6 +39,7 @@ func TestAReplicaThatTookOverHasForgotten(t *testing.T) {
 }
 
 func TestACluster(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	group := testenv.RedisCluster(t, 3, 1)
 	opts := fresh()
 	opts.Timeout = 500 * time.Millisecond

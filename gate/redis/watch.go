@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,13 +10,9 @@ import (
 	"rushgate"
 )
 
-// scanCount is about how many fields of a hash one page has.
-const scanCount = 1000
-
-var errTooMany = errors.New("more users and keys than the option Known allows")
-
-// watch hears of changes and looks at the sales now and then. It has two
-// goroutines: one that listens, and one that does everything else.
+// watch hears of changes and looks at the sales now and then. It has three
+// goroutines: one that listens, one that reads everybody who has something, which
+// may take long, and one that does everything else.
 type watch struct {
 	stop context.CancelFunc
 	all  sync.WaitGroup
@@ -26,6 +21,8 @@ type watch struct {
 	f     func(sale string)
 	dirty map[string]bool // sale: true when it came as news from somebody
 	wake  chan struct{}
+
+	uncounted chan *view // sales of which everybody should be read
 }
 
 // Listen implements rushgate.Shared.
@@ -39,7 +36,9 @@ func (g *Gate) startWatching() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.watch.stop = cancel
 	g.watch.dirty, g.watch.wake = map[string]bool{}, make(chan struct{}, 1)
+	g.watch.uncounted = make(chan *view, 1)
 	g.watch.all.Go(func() { g.listen(ctx) })
+	g.watch.all.Go(func() { g.countEach(ctx) })
 	g.watch.all.Go(func() { g.attend(ctx) })
 }
 
@@ -128,23 +127,37 @@ func (g *Gate) review(ctx context.Context, sale string) (changed bool) {
 	v := g.view(sale)
 	pictures, err := g.look(ctx, v)
 	if err != nil {
+		g.dropOldHints()
 		return false
 	}
 	g.learnPictures(v, pictures)
 	now := markOf(pictures)
 	changed = now.Epoch != v.announced.Epoch || now.Version != v.announced.Version
 	v.announced = now
-	if h := v.hints.Load(); h != nil && h.wanting() && time.Now().After(v.nextCount) {
-		began := time.Now()
-		g.count(ctx, v)
-		v.nextCount = time.Now().Add(countRest * time.Since(began))
+	if h := v.hints.Load(); h != nil && h.wanting() {
+		select {
+		case g.watch.uncounted <- v:
+		default: // another one is counted: it is offered again at the next look
+		}
 	}
 	return changed
 }
 
-// countRest is how many times longer than reading everybody took, the gate
-// waits before it does it again.
-const countRest = 10
+// hintAge is for how many Timeouts a sale may not have been looked at when the
+// gate drops its hints, because looks fail. Nobody is refused for longer by what
+// has changed meanwhile: no longer than this, a Poll and a last Timeout together.
+const hintAge = 3
+
+// dropOldHints is called when a look has failed. It has all sales in mind: with
+// many of them, the next look at each would come late.
+func (g *Gate) dropOldHints() {
+	oldest := time.Now().Add(-hintAge * g.opts.Timeout).UnixMilli()
+	for _, v := range g.views() {
+		if h := v.hints.Load(); h != nil && h.looked.Load() < oldest {
+			v.hints.CompareAndSwap(h, nil)
+		}
+	}
+}
 
 // views returns the sales that the gate has heard of.
 func (g *Gate) views() []*view {
@@ -157,7 +170,9 @@ func (g *Gate) views() []*view {
 	return list
 }
 
-// markOf is the mark of a look at all shards.
+// markOf is the mark of a look at all shards. Where they have different rules, a
+// change is on its way, or whoever made it has died: no version is that of all,
+// and the mark has none, so that nobody takes the gate to be in step.
 func markOf(pictures []*picture) rushgate.Mark {
 	var m rushgate.Mark
 	for i, p := range pictures {
@@ -167,7 +182,9 @@ func markOf(pictures []*picture) rushgate.Mark {
 		if i == 0 {
 			m.Epoch, m.Version = p.epoch, p.version
 		}
-		m.Version = min(m.Version, p.version)
+		if p.version != m.Version {
+			m.Version = 0
+		}
 		m.Seq += p.seq
 	}
 	return m

@@ -36,8 +36,8 @@ func TestNodesAreKilledDuringTheSale(t *testing.T) {
 }
 
 // One node after the other is stopped in good order and started again, as for
-// an upgrade. Through a balancer that asks /readyz nobody hears anything worse
-// than "not now": a node that stops serves until nothing is sent to it any more.
+// an upgrade, behind HAProxy as deploy/ configures it. Nobody misses an answer: a
+// node that stops serves until nothing is sent to it any more.
 func TestNodesAreRestartedOneByOne(t *testing.T) {
 	t.Parallel()
 	const stock, people = 2000, 2500
@@ -46,8 +46,10 @@ func TestNodesAreRestartedOneByOne(t *testing.T) {
 	c := gather(t, plan{nodes: 3, ledger: ledger, gate: redis.URL(), drain: 2 * time.Second})
 	c.awaitReady(3)
 	c.sell(stock)
+	front := c.proxied()
 	crowd := c.crowd(seed)
 	crowd.plain, crowd.calm = true, 15*time.Millisecond
+	crowd.client = c.connect(front.url, client.WithRetry(client.Retry{Attempts: 1}), client.WithAttemptTimeout(askWait))
 	for i, n := range c.Nodes {
 		crowd.at((2*i+1)*stock/8, func(context.Context) {
 			status, err := n.Stop()
@@ -56,7 +58,7 @@ func TestNodesAreRestartedOneByOne(t *testing.T) {
 				t.Errorf("node %s ended with %d", n.Name, status)
 			}
 			c.must("start again", n.Start())
-			c.awaitReady(3)
+			front.find(i, n)
 		})
 	}
 	crowd.rush(people)

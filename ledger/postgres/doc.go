@@ -28,6 +28,13 @@
 // not keep that promise; Facts tells. A COMMIT without an answer is found again
 // by its batch id (Recorded), also when it is still on its way.
 //
+// Where the server has a synchronous standby, a commit returns when that has it
+// too. While it is away nothing is acknowledged: when Patience is over the batch is
+// ErrUnknown, and for Recorded an error until the standby is back. Nobody can read
+// it before, and its sale waits for it. Whoever cancels the wait by hand, or
+// starts the server again, makes it readable on the primary alone; Recorded goes
+// on saying that it does not know.
+//
 // # Time
 //
 // Nothing waits without bound. The settings of a session are in session.go: for
@@ -40,8 +47,8 @@
 //
 // # Connections and goroutines
 //
-// Three bounded pools: for batches, for reads of any length, and a small one for
-// what nobody may hold up, leases and the short reads that selling depends on. A
-// connection that breaks is replaced at the next call. The pools own their
-// goroutines; Close ends them and waits.
+// Four bounded pools: for batches, for reads of any length, and two small ones for
+// what those may not hold up: the short reads that selling depends on, and leases,
+// which a flood of short reads may not delay. A connection that breaks is replaced
+// at the next call. The pools own their goroutines; Close ends them and waits.
 package postgres

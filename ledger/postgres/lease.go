@@ -28,13 +28,17 @@ const (
 		WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp() RETURNING ` + leaseColumns
 
 	// A lease that is over. FOR UPDATE waits for the end of what is being
-	// written under it, and lets nobody begin.
+	// written under it, and lets nobody begin. What was seized is taken over, and
+	// nothing else: to ask again whether it is over would find one that has ended
+	// in between, and pass those who write under it.
 	sqlSeize    = `SELECT 1 FROM leases WHERE name = $1 AND expires_at <= clock_timestamp() FOR UPDATE`
-	sqlTakeOver = `INSERT INTO leases (name, holder, note, term, expires_at)
+	sqlTakeOver = `UPDATE leases SET holder = $2, note = $3, term = term + 1, expires_at = clock_timestamp() + $4 * interval '1 microsecond'
+		WHERE name = $1 RETURNING ` + leaseColumns
+
+	// A lease that nobody has ever had.
+	sqlFirst = `INSERT INTO leases (name, holder, note, term, expires_at)
 		VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 microsecond')
-		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, note = excluded.note, term = leases.term + 1,
-			expires_at = clock_timestamp() + $4 * interval '1 microsecond'
-		WHERE leases.expires_at <= clock_timestamp() RETURNING ` + leaseColumns
+		ON CONFLICT (name) DO NOTHING RETURNING ` + leaseColumns
 
 	sqlLease   = `SELECT ` + leaseColumns + ` FROM leases WHERE name = $1`
 	sqlRelease = `UPDATE leases SET expires_at = clock_timestamp(), holder = '' WHERE name = $1 AND holder = $2 AND term = $3`
@@ -98,14 +102,24 @@ func acquire(ctx context.Context, conn *pgx.Conn, want rushgate.Lease, ttl time.
 // takeOver takes a lease that is free or over; otherwise the error is that there
 // is no row.
 func takeOver(ctx context.Context, conn *pgx.Conn, args []any) (got rushgate.Lease, err error) {
+	read := func(rows pgx.Rows) (err error) {
+		got, err = pgx.CollectExactlyOneRow(rows, scanLease)
+		return err
+	}
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(pgx.Tx) error {
+		seized := false
 		p := pipe{conn: conn}
-		p.exec(simply, sqlSeize, args[0])
-		p.query(func(rows pgx.Rows) (err error) {
-			got, err = pgx.CollectExactlyOneRow(rows, scanLease)
+		p.exec(func(rows int64, err error) error {
+			seized = rows > 0
 			return err
-		}, sqlTakeOver, args...)
-		return p.flush(ctx)
+		}, sqlSeize, args[0])
+		p.query(read, sqlFirst, args...)
+		err := p.flush(ctx)
+		if seized && isNoRows(err) {
+			p.query(read, sqlTakeOver, args...)
+			err = p.flush(ctx)
+		}
+		return err
 	})
 	return got, err
 }
@@ -121,15 +135,18 @@ func (l *Ledger) Release(ctx context.Context, lease rushgate.Lease) error {
 
 // Held implements [rushgate.Leases]. It lists up to 10,000.
 func (l *Ledger) Held(ctx context.Context, prefix string) (held []rushgate.Lease, err error) {
-	err = l.readShortly(ctx, func(ctx context.Context, q querier) error {
-		held, err = list(ctx, q, scanLease, sqlHeld, prefix, maxHeld)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
+	defer cancel()
+	err = readFrom(ctx, l.leases, func() error {
+		held, err = list(ctx, l.leases, scanLease, sqlHeld, prefix, maxHeld)
 		return err
 	})
 	return held, l.wrap("list the leases", err)
 }
 
-// leasing calls f with a connection of those that nobody holds up. A deadlock
-// between two who take the same lease is tried again.
+// leasing calls f with a connection of those for leases: a flood of reads must
+// not delay a renewal until the lease is over. A deadlock between two who take
+// the same lease is tried again.
 func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn) error) (err error) {
 	if l.w == nil {
 		return errReadOnly
@@ -137,8 +154,8 @@ func (l *Ledger) leasing(ctx context.Context, f func(context.Context, *pgx.Conn)
 	ctx, cancel := context.WithTimeout(ctx, l.opts.whole())
 	defer cancel()
 	for range attempts {
-		err = readFrom(ctx, l.short, func() error {
-			conn, err := l.short.Acquire(ctx)
+		err = readFrom(ctx, l.leases, func() error {
+			conn, err := l.leases.Acquire(ctx)
 			if err != nil {
 				return err
 			}

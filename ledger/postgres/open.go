@@ -14,8 +14,8 @@ import (
 // Options tune a ledger. The zero value is right for a server.
 type Options struct {
 	// Writers bounds the connections that record batches; Readers those that
-	// read lists, snapshots and tallies. Default 4 each. Leases and short reads
-	// have three of their own. The sum, for all nodes, must be within the
+	// read lists, snapshots and tallies. Default 4 each. Short reads have three
+	// of their own, and leases two. The sum, for all nodes, must be within the
 	// server's max_connections.
 	Writers, Readers int
 
@@ -82,9 +82,10 @@ type Ledger struct {
 	target target
 	id     string
 
-	w     *pgxpool.Pool // records batches; nil when read only
-	r     *pgxpool.Pool
-	short *pgxpool.Pool // for what nobody may hold up: see readShortly
+	w      *pgxpool.Pool // records batches; nil when read only
+	r      *pgxpool.Pool
+	short  *pgxpool.Pool // for what long reads may not hold up: see readShortly
+	leases *pgxpool.Pool // for what no read may hold up
 }
 
 var (
@@ -165,8 +166,12 @@ func (l *Ledger) prepare(ctx context.Context) error {
 	return conn.QueryRow(ctx, `SELECT id FROM ledger`).Scan(&l.id)
 }
 
-// shortConnections are enough: each call takes a millisecond.
-const shortConnections = 3
+// These are enough: each call takes a millisecond. A node has one lease to renew
+// while it waits for another.
+const (
+	shortConnections = 3
+	leaseConnections = 2
+)
 
 // connect opens the pools.
 func (l *Ledger) connect(ctx context.Context) (err error) {
@@ -178,7 +183,10 @@ func (l *Ledger) connect(ctx context.Context) (err error) {
 	if l.r, err = l.pool(ctx, l.opts.Readers, reading()); err != nil {
 		return err
 	}
-	l.short, err = l.pool(ctx, shortConnections, l.opts.shortly(l.target.readOnly))
+	if l.short, err = l.pool(ctx, shortConnections, l.opts.shortly(l.target.readOnly)); err != nil {
+		return err
+	}
+	l.leases, err = l.pool(ctx, leaseConnections, l.opts.shortly(l.target.readOnly))
 	return err
 }
 
@@ -188,7 +196,7 @@ func (l *Ledger) ID() string { return l.id }
 
 // Close waits for the calls that are under way and ends the ledger.
 func (l *Ledger) Close() error {
-	for _, pool := range []*pgxpool.Pool{l.w, l.r, l.short} {
+	for _, pool := range []*pgxpool.Pool{l.w, l.r, l.short, l.leases} {
 		if pool != nil {
 			pool.Close()
 		}

@@ -104,18 +104,19 @@ func (l *Ledger) pool(ctx context.Context, n int, s settings) (*pgxpool.Pool, er
 	s.into(c.ConnConfig)
 	c.MaxConns, c.MinConns, c.MinIdleConns = int32(n), 0, 0
 	c.PingTimeout = min(pingTime, l.opts.Patience)
-	c.AfterConnect = l.greet
+	c.BeforeConnect, c.AfterConnect = lay, l.greet
 	return pgxpool.NewWithConfig(ctx, c)
 }
 
 // greet makes a new session's commits durable, whatever the configuration of
-// the server says now or later, and makes sure that behind the address is the
-// ledger that was opened.
+// the server says now or later, lets it warn of those that are not, and makes
+// sure that behind the address is the ledger that was opened.
 func (l *Ledger) greet(ctx context.Context, conn *pgx.Conn) error {
-	var level, id string
+	var level, words, id string
 	err := conn.QueryRow(ctx, `SELECT set_config('synchronous_commit',
 			CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
-		coalesce((SELECT id FROM ledger), '')`).Scan(&level, &id)
+		set_config('client_min_messages', 'warning', false),
+		coalesce((SELECT id FROM ledger), '')`).Scan(&level, &words, &id)
 	if err != nil {
 		return err
 	}

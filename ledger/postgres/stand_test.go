@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,51 @@ func TestShortReadsDoNotWaitForLongOnes(t *testing.T) {
 	}
 	close(release)
 	long.Wait()
+}
+
+// TestALeaseIsRenewedWhileEverybodyReads: a crowd may want to know where it
+// stands, more of it than there are connections; a lease does not wait for it.
+func TestALeaseIsRenewedWhileEverybodyReads(t *testing.T) {
+	t.Parallel()
+	s := newSchema(t)
+	k := newTill(t, s.url, postgres.Options{Patience: time.Minute, LockWait: time.Minute, Readers: 1})
+	seller := rushgate.Lease{Name: "seller", Holder: "ann"}
+	lease, _, err := k.Acquire(t.Context(), seller, time.Hour)
+	must(t, err)
+	end := s.begin(t, `LOCK TABLE claims IN ACCESS EXCLUSIVE MODE`)
+	ctx, cancel := context.WithCancel(t.Context())
+	var crowd sync.WaitGroup
+	var answered atomic.Int64
+	for range 4 * postgres.ShortConnections {
+		crowd.Go(func() {
+			_, _ = k.Find(ctx, "s", []rushgate.ID{1}, nil) // nothing is there, and nobody waits for the end
+			answered.Add(1)
+		})
+	}
+	for s.waiters(t) < postgres.ShortConnections {
+	}
+	got, held, err := k.Acquire(t.Context(), seller, 2*time.Hour)
+	if err != nil || !held || got.Term != lease.Term {
+		t.Errorf("renewed: %+v, %v, %v", got, held, err)
+	}
+	if list, err := k.Held(t.Context(), ""); err != nil || len(list) != 1 {
+		t.Errorf("held: %+v, %v", list, err)
+	}
+	must(t, k.Release(t.Context(), got))
+	if n := answered.Load(); n > 0 {
+		t.Errorf("%d of the crowd had their answer before", n)
+	}
+	cancel()
+	end(false)
+	crowd.Wait()
+}
+
+// waiters counts the ledger's connections that wait for a lock.
+func (s schema) waiters(t testing.TB) (n int) {
+	t.Helper()
+	must(t, s.admin.QueryRow(context.Background(),
+		`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = $1`, s.name).Scan(&n))
+	return n
 }
 
 // TestWhoeverStopsReadingStops: the rest of a large sale is not waited for, and

@@ -72,13 +72,7 @@ func (l *Ledger) attempt(ctx context.Context, under *guard, around func(func() e
 
 // commit ends a transaction that must be kept.
 func (l *Ledger) commit(ctx context.Context, conn *pgxpool.Conn, around func(func() error) error) error {
-	err := around(func() error {
-		tag, err := conn.Exec(ctx, `COMMIT`)
-		if err == nil && tag.String() != "COMMIT" {
-			err = fmt.Errorf("the server answered %s", tag)
-		}
-		return err
-	})
+	err := around(func() error { return commitCleanly(ctx, conn.Conn()) })
 	switch {
 	case err == nil:
 		return nil
