@@ -86,6 +86,8 @@ How to read it:
   plain SQL: a run in which an acknowledged claim is missing, or a user has two, or more is taken than there is, is void.
 - *Empty handler* is net/http that reads the body and answers a fixed document. *Redis script* is net/http, go-redis and
   one script for each claim, on a Redis without persistence. *SQLite row by row* is one transaction for each claim.
+- *Rushgate cluster* is one node, a Redis without persistence and a PostgreSQL that syncs every commit, all on this
+  machine: it records what the Redis script does not. Seconds without service are in [takeover.txt](takeover.txt).
 - Users come in order unless the row says random; every request is one of a different user.
 - CPU is the processor time of the server's processes (Redis included), from the kernel's accounting, for each answer.
 - Latency is open loop: from the moment at which a request was due, whenever it could be sent.
