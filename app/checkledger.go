@@ -85,8 +85,9 @@ func (c *checkup) nodes(ctx context.Context, leases rushgate.Leases) {
 	}
 }
 
-// nodeConnections is how many connections one node has to its database at most.
-const nodeConnections = 11
+// nodeConnections is how many connections one node has to its database at most:
+// 13 on PostgreSQL, and fewer on MySQL.
+const nodeConnections = 13
 
 // postgres looks at a PostgreSQL server, and says whether there are tables.
 func (c *checkup) postgres(ctx context.Context) bool {
