@@ -86,7 +86,7 @@ func (c *checkup) nodes(ctx context.Context, leases rushgate.Leases) {
 }
 
 // nodeConnections is how many connections one node has to its database at most:
-// 13 on PostgreSQL, and fewer on MySQL.
+// 13 on PostgreSQL, 12 on MySQL.
 const nodeConnections = 13
 
 // postgres looks at a PostgreSQL server, and says whether there are tables.

@@ -37,8 +37,8 @@
 //
 // # Connections and goroutines
 //
-// Three bounded pools: one for batches, one for long reads, and a small one for
-// the short reads and the leases that selling depends on. A connection that was
+// Four bounded pools: one for batches, one for long reads, and small ones for the
+// short reads and the leases that selling depends on. A connection that was
 // lost, or whose server has restarted, is replaced by itself. The server ends
 // the transaction of a client that has fallen silent after 5 seconds.
 // The package starts no goroutine but those of database/sql and the driver.

@@ -25,7 +25,7 @@ func (l *Ledger) Acquire(ctx context.Context, want rushgate.Lease, ttl time.Dura
 		return rushgate.Lease{}, false, err
 	}
 	for range 2 { // two may make the row of a new name at the same time
-		err = l.write(ctx, task{l.short, waitRetries, plain}, func(t *tx) (err error) {
+		err = l.write(ctx, task{l.leases, waitRetries, plain}, func(t *tx) (err error) {
 			got, held, err = t.acquire(want, ttl)
 			return err
 		})
@@ -104,7 +104,7 @@ func checkLease(l *rushgate.Lease, ttl time.Duration) error {
 // Release implements [rushgate.Leases]. Nothing is written under the lease
 // afterwards.
 func (l *Ledger) Release(ctx context.Context, lease rushgate.Lease) error {
-	err := l.write(ctx, task{l.short, waitRetries, plain}, func(t *tx) error {
+	err := l.write(ctx, task{l.leases, waitRetries, plain}, func(t *tx) error {
 		return t.add(nil, `UPDATE leases SET holder = '', expires_at = 0 WHERE name = ? AND term = ? AND holder = ?`,
 			lease.Name, lease.Term, lease.Holder)
 	})
@@ -118,7 +118,7 @@ func (l *Ledger) Held(ctx context.Context, prefix string) ([]rushgate.Lease, err
 }
 
 func (l *Ledger) held(ctx context.Context, prefix string) ([]rushgate.Lease, error) {
-	rows, err := l.short.QueryContext(ctx, `SELECT name, holder, note, term, expires_at - `+sqlNow+` AS remaining FROM leases
+	rows, err := l.leases.QueryContext(ctx, `SELECT name, holder, note, term, expires_at - `+sqlNow+` AS remaining FROM leases
 		WHERE LEFT(name, LENGTH(?)) = ? AND expires_at > `+sqlNow+` ORDER BY name`, prefix, prefix)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ type Options struct {
 	Writers int
 
 	// Readers bounds the connections that read lists, snapshots and tallies.
-	// Default 4. Short reads and leases have two of their own.
+	// Default 4. Short reads and leases have two of their own each: a node takes up
+	// to 12 of the server's max_connections.
 	Readers int
 
 	// Patience is how long the server may be silent during a batch or a short
@@ -73,8 +74,11 @@ func (o *Options) defaults() error {
 // plain is a commit with nothing around it.
 func plain(commit func() error) error { return commit() }
 
-// shortConns are enough: each short read takes less than a millisecond.
-const shortConns = 2
+// These are enough: each short read, and each lease, takes about a millisecond.
+const (
+	shortConns = 2
+	leaseConns = 2
+)
 
 // Ledger is a rushgate.Ledger in a MySQL or MariaDB database.
 type Ledger struct {
@@ -82,9 +86,10 @@ type Ledger struct {
 	opts     Options
 	readOnly bool
 
-	w     *sql.DB // batches
-	r     *sql.DB // lists, snapshots, tallies
-	short *sql.DB // reads that nobody may hold up, and leases
+	w      *sql.DB // batches
+	r      *sql.DB // lists, snapshots, tallies
+	short  *sql.DB // reads that nobody may hold up
+	leases *sql.DB // which no flood of reads may hold up
 
 	id     atomic.Pointer[string] // which ledger this is: known once it is open
 	closed atomic.Bool
@@ -148,6 +153,7 @@ func connect(url string, opts Options, readOnly bool) (*Ledger, error) {
 	l.w = l.pool(opts.Writers, opts.Patience, silentClient)
 	l.r = l.pool(opts.Readers, longPatience, slowReader)
 	l.short = l.pool(shortConns, opts.Patience, silentClient)
+	l.leases = l.pool(leaseConns, opts.Patience, silentClient)
 	return l, nil
 }
 
@@ -198,7 +204,7 @@ func (l *Ledger) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	return errors.Join(l.w.Close(), l.r.Close(), l.short.Close())
+	return errors.Join(l.w.Close(), l.r.Close(), l.short.Close(), l.leases.Close())
 }
 
 var errReadOnly = errors.New("the ledger was opened for reading only")

@@ -1,10 +1,12 @@
 package mysql_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,6 +76,49 @@ func TestShortReadsDoNotWaitForLongOnes(t *testing.T) {
 	}
 	close(release)
 	long.Wait()
+}
+
+// TestALeaseIsRenewedWhileEverybodyReads: a crowd may want to know where it
+// stands, more of it than there are connections; a lease does not wait for it.
+func TestALeaseIsRenewedWhileEverybodyReads(t *testing.T) {
+	d := fresh(t)
+	k := newTill(t, string(d), mysql.Options{Patience: time.Minute, LockWait: time.Minute, Readers: 1})
+	seller := rushgate.Lease{Name: "seller", Holder: "ann"}
+	lease, _, err := k.Acquire(t.Context(), seller, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hand, watcher := d.hand(t), d.hand(t)
+	d.do(t, hand, `LOCK TABLES claims WRITE`)
+	ctx, cancel := context.WithCancel(t.Context())
+	var crowd sync.WaitGroup
+	var answered atomic.Int64
+	for range 8 {
+		crowd.Go(func() {
+			_, _ = k.Find(ctx, "s", []rushgate.ID{1}, nil) // nothing is there, and nobody waits for the end
+			answered.Add(1)
+		})
+	}
+	for waiting := 0; waiting < 2; { // all connections for short reads
+		err := watcher.QueryRowContext(t.Context(), `SELECT count(*) FROM information_schema.processlist
+			WHERE db = DATABASE() AND state LIKE 'Waiting for table%'`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, held, err := k.Acquire(t.Context(), seller, 2*time.Hour)
+	if err != nil || !held || got.Term != lease.Term {
+		t.Errorf("renewed: %+v, %v, %v", got, held, err)
+	}
+	if list, err := k.Held(t.Context(), ""); err != nil || len(list) != 1 {
+		t.Errorf("held: %+v, %v", list, err)
+	}
+	if n := answered.Load(); n > 0 {
+		t.Errorf("%d of the crowd had their answer before", n)
+	}
+	cancel()
+	d.do(t, hand, `UNLOCK TABLES`)
+	crowd.Wait()
 }
 
 // TestADeadlockIsTriedAgain: the server ends our transaction for the sake of
