@@ -83,7 +83,7 @@ local out = {}
 -- nothing yet, and there is enough for all. One look at each decides it.
 local function plain()
   local n, fields, quantity = #asks, limited and users or asks, quantity_of[1]
-  if standing or #names > 0 or #line_of > 0 or #fields ~= n or limited and (#user_of > 0 or quantity > limit)
+  if standing or not first or #names > 0 or #line_of > 0 or #fields ~= n or limited and (#user_of > 0 or quantity > limit)
     or (free[1] or 0) < n * quantity or room < n then
     return false
   end
