@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The keys of a sale in Redis.
+const (
+	keyStock  = "lab:stock"  // units that are left
+	keyUsers  = "lab:users"  // who has one
+	keyOrders = "lab:orders" // one line an order
+)
+
+// redisShop is what the ways in Redis have in common: a number that says what
+// is left, the set of those who have one, and the list of orders. What makes a
+// way is how Buy uses them.
+type redisShop struct{ db *redis.Client }
+
+// openRedis connects as an ordinary program does: a pool with a connection for
+// each buyer who is being served, and no retries behind the seller's back.
+func openRedis(addr string, connections int) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MaxRetries: -1, ContextTimeoutEnabled: true})
+}
+
+func newRedisShop(p Place) redisShop { return redisShop{db: openRedis(p.Redis[0], p.Connections)} }
+
+// Begin forgets everything: the Redis is the lab's own for this sale.
+func (s redisShop) Begin(ctx context.Context, units int) error {
+	if err := s.forget(ctx); err != nil {
+		return err
+	}
+	return s.db.Set(ctx, keyStock, units, 0).Err()
+}
+
+// forget removes the keys of the lab, and no others.
+func (s redisShop) forget(ctx context.Context) error {
+	keys := s.db.Scan(ctx, 0, "lab:*", 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := s.db.Del(ctx, keys.Val()).Err(); err != nil {
+			return err
+		}
+	}
+	return keys.Err()
+}
+
+// Recover does nothing: hardly any of these ways has an idea of what a seller
+// that died may have left behind.
+func (s redisShop) Recover(context.Context) error { return nil }
+
+// record writes an order down: two commands, as after every deduction.
+func (s redisShop) record(ctx context.Context, o Order) error {
+	if err := s.db.SAdd(ctx, keyUsers, o.User).Err(); err != nil {
+		return err
+	}
+	return s.db.RPush(ctx, keyOrders, o.line()).Err()
+}
+
+// has says whether a user has one.
+func (s redisShop) has(ctx context.Context, user string) (bool, error) {
+	return s.db.SIsMember(ctx, keyUsers, user).Result()
+}
+
+// Restock adds to the number.
+func (s redisShop) Restock(ctx context.Context, units int) error {
+	return s.db.IncrBy(ctx, keyStock, int64(units)).Err()
+}
+
+// Clear takes the number away in one step.
+func (s redisShop) Clear(ctx context.Context) (int, error) {
+	return s.db.GetSet(ctx, keyStock, 0).Int()
+}
+
+// Left reads the number.
+func (s redisShop) Left(ctx context.Context) (int, error) { return s.db.Get(ctx, keyStock).Int() }
+
+// Orders reads the list.
+func (s redisShop) Orders(ctx context.Context) ([]Order, error) {
+	lines, err := s.db.LRange(ctx, keyOrders, 0, -1).Result()
+	orders := make([]Order, len(lines))
+	for i, l := range lines {
+		orders[i].ID, orders[i].User, _ = strings.Cut(l, " ")
+	}
+	return orders, err
+}
+
+// Close closes the connections.
+func (s redisShop) Close() error { return s.db.Close() }
+
+func (o Order) line() string { return o.ID + " " + o.User }
+
+// script is a Lua script that Redis keeps.
+type script struct{ *redis.Script }
+
+func newScript(lua string) script { return script{redis.NewScript(lua)} }
+
+// answer runs the script and reads its number as an answer.
+func (s script) answer(ctx context.Context, db redis.Scripter, keys []string, args ...any) (Answer, error) {
+	n, err := s.Run(ctx, db, keys, args...).Int()
+	return Answer(n), err
+}

@@ -1,0 +1,131 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rushgate/lab"
+)
+
+// Options say where to sell.
+type Options struct {
+	Redis       []string // host:port; empty: private ones
+	Postgres    string   // postgres://user:password@host:port/database; empty: a private one
+	MariaDB     string   // mysql://user:password@host:port/database; empty: a private one
+	Connections int      // of the crowd
+	Needs       []lab.Need
+}
+
+// Stage is the servers that are there.
+type Stage struct {
+	opts     Options
+	dir      string
+	redis    []string
+	postgres *database
+	mariadb  *database
+	missing  map[lab.Need]error
+	ends     []func()
+	places   int
+}
+
+// Open starts what is needed and was not given, all at the same time. What cannot
+// be had is left out: see Missing. The caller closes the stage.
+func Open(ctx context.Context, opts Options) (*Stage, error) {
+	s := &Stage{opts: opts, missing: map[lab.Need]error{}}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "rushgate-lab-"); err != nil {
+		return nil, fmt.Errorf("the lab needs a temporary folder: %w", err)
+	}
+	s.ends = append(s.ends, func() { _ = os.RemoveAll(s.dir) })
+	if err := os.Chmod(s.dir, 0o711); err != nil { // PostgreSQL's user passes through
+		s.Close()
+		return nil, err
+	}
+	s.start(ctx)
+	if err := ctx.Err(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stage) needs(n lab.Need) bool { return slices.Contains(s.opts.Needs, n) }
+
+// Missing says why a way cannot be tried here; nil if it can.
+func (s *Stage) Missing(way lab.Way) error {
+	for _, n := range way.Needs {
+		if err := s.missing[n]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends the servers that were started, and removes everything that the lab
+// left on those that were given.
+func (s *Stage) Close() {
+	for _, end := range slices.Backward(s.ends) {
+		end()
+	}
+	s.ends = nil
+}
+
+// Place makes a place for one sale of a way.
+func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
+	if err := s.Missing(way); err != nil {
+		return lab.Place{}, err
+	}
+	s.places++
+	number := strconv.Itoa(s.places)
+	p := lab.Place{Redis: s.redis, Prefix: "lab:" + number + ":", Folder: filepath.Join(s.dir, number), Connections: s.opts.Connections}
+	if err := os.Mkdir(p.Folder, 0o700); err != nil {
+		return p, err
+	}
+	for need, db := range map[lab.Need]*database{lab.PostgreSQL: s.postgres, lab.MariaDB: s.mariadb} {
+		if !slices.Contains(way.Needs, need) {
+			continue
+		}
+		if err := db.bears(ctx, s.opts.Connections); err != nil {
+			return p, err
+		}
+		url, err := db.fresh(ctx, number)
+		if err != nil {
+			return p, err
+		}
+		if need == lab.PostgreSQL {
+			p.Postgres = url
+		} else {
+			p.MariaDB = url
+		}
+	}
+	if slices.ContainsFunc(way.Needs, func(n lab.Need) bool { return n == lab.Redis || n == lab.ThreeRedis }) {
+		if err := s.clean(ctx); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// Leavings lists what was left out, and why, once for each server.
+func (s *Stage) Leavings() []string {
+	var all []string
+	for _, n := range []lab.Need{lab.Redis, lab.ThreeRedis, lab.PostgreSQL, lab.MariaDB} {
+		if err := s.missing[n]; err != nil && s.needs(n) {
+			all = append(all, fmt.Sprintf("ways on %s are left out: %s", n, firstLine(err)))
+		}
+	}
+	return all
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+var errFewRedis = errors.New("Redlock needs three independent Redis: give three addresses")

@@ -1,0 +1,79 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rushgate/lab"
+)
+
+// Admin is what became of the orders of an operator in the middle of a sale.
+type Admin struct {
+	Books
+	Restocked int `json:"restocked"` // units that were added
+	Cleared   int `json:"cleared"`   // units that were taken back, as the operator was told
+	// After is how many got one although they asked after the stock had been
+	// cleared.
+	After int `json:"granted_after_clear"`
+	// Obeyed: everything that was added was for sale, everything that was cleared
+	// was not, and nobody got anything afterwards.
+	Obeyed bool `json:"obeyed"`
+}
+
+// When the operator acts: parts of the stock, and of the buyers.
+const (
+	restockAt = 0.25
+	clearAt   = 0.6
+)
+
+// administer runs one sale in which an operator adds half of the stock again,
+// and later clears it.
+func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (Admin, error) {
+	seller, err := way.Open(ctx, place)
+	if err != nil {
+		return Admin{}, err
+	}
+	defer seller.Close()
+	if err := seller.Begin(ctx, r.plan.Stock); err != nil {
+		return Admin{}, err
+	}
+	c := r.crowd("admin", func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c.plan.Think = max(c.plan.Think, breath)
+	restock, clear := c.mark(restockAt, restockAt), c.mark(clearAt, clearAt)
+	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
+	defer cancel()
+
+	var a Admin
+	var cleared time.Duration
+	acted := make(chan error, 1)
+	over := make(chan struct{})
+	go func() {
+		acted <- strikes(ctx, over, []<-chan struct{}{restock, clear}, func(n int) (err error) {
+			if n == 0 {
+				a.Restocked = max(r.plan.Stock/2, 1)
+				return seller.Restock(selling, a.Restocked)
+			}
+			a.Cleared, err = seller.Clear(selling)
+			cleared = time.Since(c.start)
+			return err
+		})
+	}()
+	all, gaveUp := c.rush(selling)
+	finished := selling.Err() == nil
+	close(over)
+	if err := <-acted; err != nil {
+		return Admin{}, fmt.Errorf("the operator: %w", err)
+	}
+	a.Books, err = r.audit(ctx, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished && gaveUp == nil)
+	for i := range all {
+		if cleared > 0 && all[i].answer == lab.Granted && all[i].begin > cleared {
+			a.After++
+		}
+	}
+	a.Obeyed = cleared > 0 && a.After == 0 && a.Oversold == 0 && a.Stranded == 0 && a.Left == 0
+	if err == nil {
+		err = gaveUp
+	}
+	return a, err
+}

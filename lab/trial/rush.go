@@ -1,0 +1,53 @@
+package trial
+
+import (
+	"context"
+
+	"rushgate/lab"
+)
+
+// rush runs one sale in which nothing goes wrong, and measures it.
+func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books, Speed, error) {
+	seller, err := way.Open(ctx, place)
+	if err != nil {
+		return Books{}, Speed{}, err
+	}
+	defer seller.Close()
+	if err := seller.Begin(ctx, r.plan.Stock); err != nil {
+		return Books{}, Speed{}, err
+	}
+	before, err := r.count(ctx, way)
+	if err != nil {
+		return Books{}, Speed{}, err
+	}
+	c := r.crowd("rush", func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
+	defer cancel()
+	all, gaveUp := c.rush(selling)
+	finished := selling.Err() == nil && gaveUp == nil
+	s := measure(all, r.plan.Stock)
+	if gaveUp == nil {
+		after, err := r.count(ctx, way)
+		if err != nil {
+			return Books{}, Speed{}, err
+		}
+		s.Commands, s.RoundTrips = after.since(before, len(all))
+	}
+	b, err := r.audit(ctx, seller, r.plan.Stock, all, finished)
+	if gaveUp != nil {
+		err = gaveUp // it is the reason for everything else
+	}
+	return b, s, err
+}
+
+// audit reads the books, when all is quiet.
+func (r *runner) audit(ctx context.Context, seller lab.Seller, total int, all []heard, finished bool) (Books, error) {
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	left, err := seller.Left(ctx)
+	if err != nil {
+		return balance(r.plan, total, 0, all, nil, false), err
+	}
+	orders, err := seller.Orders(ctx)
+	return balance(r.plan, total, left, all, orders, finished), err
+}
