@@ -23,12 +23,12 @@ const (
 // What makes a way is how it locks.
 type lockedShop struct {
 	redisShop
-	lock lock
+	mutex mutex
 }
 
-// lock is a way to lock. A try returns how to release it, or nil if somebody
+// mutex is a way to lock. A try returns how to release it, or nil if somebody
 // else has it.
-type lock interface {
+type mutex interface {
 	try(ctx context.Context) (release func(context.Context) error, err error)
 }
 
@@ -54,6 +54,7 @@ func (s lockedShop) sell(ctx context.Context, o Order) (Answer, error) {
 	if left <= 0 {
 		return SoldOut, nil
 	}
+	s.work.do(ctx)
 	if err := s.db.Set(ctx, keyStock, left-1, 0).Err(); err != nil {
 		return 0, err
 	}
@@ -66,7 +67,7 @@ func (s lockedShop) locked(ctx context.Context, do func() error) error {
 		if try > 0 && !pause(ctx, lockPause) {
 			return ctx.Err()
 		}
-		release, err := s.lock.try(ctx)
+		release, err := s.mutex.try(ctx)
 		if err != nil {
 			return err
 		}
@@ -104,6 +105,15 @@ func (s lockedShop) operate(ctx context.Context, do func() error) error {
 		}
 	}
 	return nil
+}
+
+// work is how long a seller takes for something.
+type work time.Duration
+
+func (w work) do(ctx context.Context) {
+	if w > 0 {
+		pause(ctx, time.Duration(w))
+	}
 }
 
 // pause waits, and says whether it did to the end.

@@ -19,7 +19,7 @@ func lockCheckDel() Way {
 		Name: "lock-check-del", Title: "lock: SET NX PX, owner checked, then DEL",
 		Why:      "Check and deletion are two steps, so it can delete another's lock; and a holder whose lock expired in a pause goes on selling.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) lock { return checkDelLock{db} })
+	}, func(db *redis.Client) mutex { return checkDelLock{db} })
 }
 
 type checkDelLock struct{ db *redis.Client }

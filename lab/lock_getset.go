@@ -21,7 +21,7 @@ func lockGetSet() Way {
 		Name: "lock-getset", Title: "lock: SETNX with a timestamp, GETSET takeover",
 		Why:      "Survives dead holders, on the clocks of the sellers. A holder that stood still goes on writing beside the one who took over.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) lock { return getSetLock{db} })
+	}, func(db *redis.Client) mutex { return getSetLock{db} })
 }
 
 type getSetLock struct{ db *redis.Client }

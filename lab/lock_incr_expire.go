@@ -19,7 +19,7 @@ func lockIncrExpire() Way {
 		Name: "lock-incr-expire", Title: "lock: INCR and EXPIRE, missing expiry repaired",
 		Why:      "Without an owner everybody deletes everybody's lock. One pause beyond the expiry, and two sell at the same time.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) lock { return incrExpireLock{db} })
+	}, func(db *redis.Client) mutex { return incrExpireLock{db} })
 }
 
 type incrExpireLock struct{ db *redis.Client }
@@ -42,12 +42,12 @@ func (l incrExpireLock) try(ctx context.Context) (func(context.Context) error, e
 func (l incrExpireLock) release(ctx context.Context) error { return l.db.Del(ctx, keyLock).Err() }
 
 // lockedWay is what the ways with locks of the articles have in common.
-func lockedWay(w Way, newLock func(*redis.Client) lock) Way {
+func lockedWay(w Way, newMutex func(*redis.Client) mutex) Way {
 	w.Family = Locks
 	w.Needs = []Need{Redis}
 	w.Open = func(_ context.Context, p Place) (Seller, error) {
 		shop := newRedisShop(p)
-		return lockedShop{redisShop: shop, lock: newLock(shop.db)}, nil
+		return lockedShop{redisShop: shop, mutex: newMutex(shop.db)}, nil
 	}
 	return w
 }

@@ -19,7 +19,7 @@ func lockLuaRelease() Way {
 		Name: "lock-lua-release", Title: "lock: SET NX PX, released by a script",
 		Why:      "The right lock, and no guard: whoever stood still for longer than the lease writes its old number over all that was sold since.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) lock { return luaReleaseLock{db: db, release: newScript(releaseLua)} })
+	}, func(db *redis.Client) mutex { return luaReleaseLock{db: db, release: newScript(releaseLua)} })
 }
 
 const releaseLua = `

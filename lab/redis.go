@@ -17,7 +17,10 @@ const (
 // redisShop is what the ways in Redis have in common: a number that says what
 // is left, the set of those who have one, and the list of orders. What makes a
 // way is how Buy uses them.
-type redisShop struct{ db *redis.Client }
+type redisShop struct {
+	db   *redis.Client
+	work work
+}
 
 // openRedis connects as an ordinary program does: a pool with a connection for
 // each buyer who is being served, and no retries behind the seller's back.
@@ -25,7 +28,9 @@ func openRedis(addr string, connections int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MaxRetries: -1, ContextTimeoutEnabled: true})
 }
 
-func newRedisShop(p Place) redisShop { return redisShop{db: openRedis(p.Redis[0], p.Connections)} }
+func newRedisShop(p Place) redisShop {
+	return redisShop{db: openRedis(p.Redis[0], p.Connections), work: work(p.Work)}
+}
 
 // Begin forgets everything: the Redis is the lab's own for this sale.
 func (s redisShop) Begin(ctx context.Context, units int) error {
@@ -50,8 +55,10 @@ func (s redisShop) forget(ctx context.Context) error {
 // that died may have left behind.
 func (s redisShop) Recover(context.Context) error { return nil }
 
-// record writes an order down: two commands, as after every deduction.
+// record makes an order out and writes it down: two commands, as after every
+// deduction.
 func (s redisShop) record(ctx context.Context, o Order) error {
+	s.work.do(ctx)
 	if err := s.db.SAdd(ctx, keyUsers, o.User).Err(); err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ func (s lpopSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 	if err != nil {
 		return 0, err
 	}
+	s.work.do(ctx)
 	return Granted, s.db.RPush(ctx, keyOrders, o.line()).Err()
 }
 

@@ -34,6 +34,7 @@ func (s readWriteSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 	if has, err := s.has(ctx, o.User); err != nil || has {
 		return Already, err
 	}
+	s.work.do(ctx)
 	if err := s.db.Set(ctx, keyStock, left-1, 0).Err(); err != nil {
 		return 0, err
 	}

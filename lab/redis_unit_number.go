@@ -81,6 +81,7 @@ func (s unitSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 // keep writes the order, and with it that the token is there to stay. If that
 // fails the token goes back at once.
 func (s unitSeller) keep(ctx context.Context, token string, o Order) error {
+	s.work.do(ctx)
 	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.SAdd(ctx, keyUsers, o.User)
 		p.RPush(ctx, keyOrders, o.line())

@@ -50,6 +50,7 @@ func (s watchSeller) Buy(ctx context.Context, o Order) (answer Answer, err error
 			answer = Already
 			return err
 		}
+		s.work.do(ctx)
 		answer = Granted
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.Decr(ctx, keyStock)

@@ -68,23 +68,28 @@ func (s *rushgateSeller) Begin(ctx context.Context, units int) error {
 }
 
 // Recover finds the sale that is on. The ledger has told the gate all the rest
-// when the program was opened.
+// when the program was opened; of a sale that another node has just made, this
+// one hears soon.
 func (s *rushgateSeller) Recover(ctx context.Context) error {
-	engine, err := s.service()
-	if err != nil {
-		return err
-	}
-	sales, err := engine.Sales(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range sales {
-		if strings.HasPrefix(sales[i].ID, labSale) && !sales[i].Ended {
-			s.sale = sales[i].ID
-			return nil
+	for {
+		engine, err := s.service()
+		if err != nil {
+			return err
+		}
+		sales, err := engine.Sales(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range sales {
+			if strings.HasPrefix(sales[i].ID, labSale) && !sales[i].Ended {
+				s.sale = sales[i].ID
+				return nil
+			}
+		}
+		if !pause(ctx, 20*time.Millisecond) {
+			return errors.New("no sale of the lab is on")
 		}
 	}
-	return errors.New("no sale of the lab is on")
 }
 
 // Buy claims. The order's id is the idempotency key: who asks again after a lost

@@ -24,7 +24,7 @@ func rushgateRedis() Way {
 			SurvivesCrash: true, ObeysAdmin: true},
 		Open: func(ctx context.Context, p Place) (Seller, error) {
 			return openRushgate(ctx, p, func(cfg *app.Config) {
-				cfg.Gate, cfg.Ledger = "redis://"+p.Redis[0], p.Postgres
+				cfg.Gate, cfg.Ledger = "redis://"+p.Redis[0]+"?prefix="+p.Prefix, p.Postgres
 				cfg.Node = node()
 				cfg.Data = filepath.Join(p.Folder, cfg.Node)
 				cfg.AdoptAfter = time.Second // the lab does not wait for a real one

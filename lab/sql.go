@@ -69,6 +69,7 @@ func openSQLite(p Place) (*sql.DB, error) {
 type sqlShop struct {
 	db *sql.DB
 	dialect
+	work   work
 	unique bool // a user can have one order, says the database
 }
 
@@ -79,7 +80,7 @@ func newSQLShop(d dialect, p Place, unique bool) (sqlShop, error) {
 	}
 	db.SetMaxOpenConns(p.Connections)
 	db.SetMaxIdleConns(p.Connections)
-	return sqlShop{db: db, dialect: d, unique: unique}, nil
+	return sqlShop{db: db, dialect: d, work: work(p.Work), unique: unique}, nil
 }
 
 // Begin makes the tables anew.
@@ -117,7 +118,7 @@ func (s sqlShop) within(ctx context.Context, do func(*tx) (Answer, error)) (Answ
 		return s.judge(0, err)
 	}
 	defer t.Rollback()
-	answer, err := do(&tx{Tx: t, dialect: s.dialect})
+	answer, err := do(&tx{Tx: t, dialect: s.dialect, work: s.work})
 	if err != nil || answer != Granted {
 		return s.judge(answer, err)
 	}
@@ -153,6 +154,7 @@ func conflict(err error) bool {
 type tx struct {
 	*sql.Tx
 	dialect
+	work work
 }
 
 // change runs a statement and returns how many rows it found.
@@ -176,8 +178,9 @@ func (t *tx) has(ctx context.Context, user string) (bool, error) {
 	return n > 0, err
 }
 
-// record writes an order.
+// record makes an order out and writes it.
 func (t *tx) record(ctx context.Context, o Order) error {
+	t.work.do(ctx)
 	_, err := t.change(ctx, "INSERT INTO lab_orders VALUES (?, ?)", o.ID, o.User)
 	return err
 }

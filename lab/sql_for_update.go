@@ -38,6 +38,7 @@ func (s forUpdateSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 		if has, err := t.has(ctx, o.User); err != nil || has {
 			return Already, err
 		}
+		t.work.do(ctx)
 		if _, err := t.change(ctx, "UPDATE lab_stock SET units = ?", left-1); err != nil {
 			return 0, err
 		}

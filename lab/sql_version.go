@@ -32,6 +32,7 @@ func (s versionSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 		if has, err := t.has(ctx, o.User); err != nil || has {
 			return Already, err
 		}
+		t.work.do(ctx)
 		swapped, err := t.change(ctx, "UPDATE lab_stock SET units = ?, version = ? WHERE version = ?", left-1, version+1, version)
 		if err != nil {
 			return 0, err

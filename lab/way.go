@@ -1,6 +1,9 @@
 package lab
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Way is one way to sell.
 type Way struct {
@@ -70,6 +73,9 @@ type Place struct {
 	Folder   string   `json:"folder"`   // for files of the sale
 	// Connections is how many buyers are served at the same time.
 	Connections int `json:"connections"`
+	// Work is how long a seller takes between two steps that are not one: when it
+	// has read what is left, and when it has deducted and makes out the order.
+	Work time.Duration `json:"work"`
 }
 
 // Order is one buyer's wish for one unit. Its id is the buyer's: whoever asks

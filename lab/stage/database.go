@@ -19,7 +19,8 @@ type database struct {
 	url    *url.URL
 	db     *sql.DB
 	made   []string
-	counts bool // PostgreSQL: it has pg_stat_statements
+	shop   string // the address of the database that sales share
+	counts bool   // PostgreSQL: it has pg_stat_statements
 }
 
 // reachWithin bounds the first word with a server.
@@ -82,11 +83,23 @@ func (d *database) bears(ctx context.Context, connections int) error {
 	return nil
 }
 
-// fresh makes an empty database and drops the one before.
-func (d *database) fresh(ctx context.Context, number string) (string, error) {
-	if err := d.drop(ctx); err != nil {
-		return "", err
+// place returns the address of a database: the shop's, which all sales share that
+// make their tables anew, or a fresh one.
+func (d *database) place(ctx context.Context, fresh bool, number string) (string, error) {
+	if fresh {
+		return d.make(ctx, number)
 	}
+	if d.shop == "" {
+		var err error
+		if d.shop, err = d.make(ctx, "shop"); err != nil {
+			return "", err
+		}
+	}
+	return d.shop, nil
+}
+
+// make makes an empty database, and returns its address.
+func (d *database) make(ctx context.Context, number string) (string, error) {
 	name := fmt.Sprintf("rushgate_lab_%d_%s", time.Now().Unix(), number)
 	if _, err := d.db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", fmt.Errorf("the lab needs a database of its own at %s, and cannot make one: %w", d.url.Host, err)

@@ -94,7 +94,7 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 		if err := db.bears(ctx, s.opts.Connections); err != nil {
 			return p, err
 		}
-		url, err := db.fresh(ctx, number)
+		url, err := db.place(ctx, way.Family == lab.Ours, number)
 		if err != nil {
 			return p, err
 		}

@@ -38,23 +38,26 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 	if err := seller.Begin(ctx, r.plan.Stock); err != nil {
 		return Admin{}, err
 	}
-	c := r.crowd("admin", func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c := r.crowd("admin", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
 	c.plan.Think = max(c.plan.Think, breath)
 	restock, clear := c.mark(restockAt, restockAt), c.mark(clearAt, clearAt)
 	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
 	defer cancel()
 
+	// An operator does not give up when the buyers have gone.
+	acting, giveUp := context.WithTimeout(ctx, r.plan.Duration+quiet)
+	defer giveUp()
 	var a Admin
 	var cleared time.Duration
 	acted := make(chan error, 1)
 	over := make(chan struct{})
 	go func() {
-		acted <- strikes(ctx, over, []<-chan struct{}{restock, clear}, func(n int) (err error) {
+		acted <- inTurn(over, []<-chan struct{}{restock, clear}, func(n int) (err error) {
 			if n == 0 {
 				a.Restocked = max(r.plan.Stock/2, 1)
-				return seller.Restock(selling, a.Restocked)
+				return seller.Restock(acting, a.Restocked)
 			}
-			a.Cleared, err = seller.Clear(selling)
+			a.Cleared, err = seller.Clear(acting)
 			cleared = time.Since(c.start)
 			return err
 		})
@@ -65,15 +68,30 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 	if err := <-acted; err != nil {
 		return Admin{}, fmt.Errorf("the operator: %w", err)
 	}
-	a.Books, err = r.audit(ctx, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished && gaveUp == nil)
+	a.Books, err = r.audit(ctx, r.plan, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished && gaveUp == nil)
 	for i := range all {
-		if cleared > 0 && all[i].answer == lab.Granted && all[i].begin > cleared {
+		if all[i].answer == lab.Granted && all[i].begin > cleared {
 			a.After++
 		}
 	}
-	a.Obeyed = cleared > 0 && a.After == 0 && a.Oversold == 0 && a.Stranded == 0 && a.Left == 0
+	a.Obeyed = a.After == 0 && a.Oversold == 0 && a.Stranded == 0 && a.Left == 0 // nothing is left of what was cleared
 	if err == nil {
 		err = gaveUp
 	}
 	return a, err
+}
+
+// inTurn waits for each mark in turn and does what is to be done then; when the
+// sale is over, at once.
+func inTurn(over <-chan struct{}, marks []<-chan struct{}, do func(n int) error) error {
+	for n, reached := range marks {
+		select {
+		case <-over:
+		case <-reached:
+		}
+		if err := do(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

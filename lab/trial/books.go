@@ -34,12 +34,18 @@ type Books struct {
 	OrdersLost int `json:"orders_lost"`
 	// Stranded is how many units are neither in the stock nor in anybody's hands.
 	Stranded int `json:"stranded"`
+	// Phantom is how many units the stock still offers that do not exist: what an
+	// outdated write has put back. Whoever asks next is sold one.
+	Phantom int `json:"phantom"`
 
 	Finished bool `json:"finished"` // everybody was served before the time was over
 }
 
 // Lost is what a crash took with it: orders that were promised, and units.
 func (b *Books) Lost() int { return b.OrdersLost + b.Stranded }
+
+// Excess is what was sold, or is just about to be, and does not exist.
+func (b *Books) Excess() int { return b.Oversold + b.Phantom }
 
 // balance holds what was heard against the books.
 func balance(plan Plan, total, left int, all []heard, orders []lab.Order, finished bool) Books {
@@ -69,6 +75,7 @@ func balance(plan Plan, total, left int, all []heard, orders []lab.Order, finish
 	}
 	sold := b.Orders + b.OrdersLost
 	b.Oversold = max(sold-total, 0)
+	b.Phantom = max(min(sold, total)+left-total, 0)
 	b.Stranded = max(total-sold-max(left, 0), 0)
 	b.Undersold = b.Stranded
 	if finished && plan.Buyers >= total {

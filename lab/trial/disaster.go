@@ -8,20 +8,26 @@ import (
 	"rushgate/lab"
 )
 
-// disaster is what befalls the sellers of a sale, again and again until it ends.
+// disaster is what befalls the sellers of a sale, one after the other, again and
+// again until everything is sold.
 type disaster struct {
-	name string
-	// at is when it strikes: so much of the stock sold, or so many buyers served.
-	at     []float64
+	name   string
 	strike func(ctx context.Context, s *sellers, n int) error
 }
+
+// It strikes first when so much of the stock is sold, or so many of the buyers
+// are served, and so often at most, with a breath in between.
+const (
+	firstStrike = 0.1
+	mostStrikes = 12
+)
 
 // Standstill is how long a seller stands still: twice the lease of the lab's
 // locks.
 const standstill = 2 * lab.Lease
 
 // pauses stop one seller after the other for longer than a lock lasts.
-var pauses = disaster{name: "pause", at: []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.85},
+var pauses = disaster{name: "pause",
 	strike: func(ctx context.Context, s *sellers, n int) error {
 		p := s.at(n)
 		if err := p.stop(); err != nil {
@@ -32,7 +38,7 @@ var pauses = disaster{name: "pause", at: []float64{0.1, 0.25, 0.4, 0.55, 0.7, 0.
 	}}
 
 // crashes kill one seller after the other.
-var crashes = disaster{name: "crash", at: []float64{0.2, 0.4, 0.6, 0.8},
+var crashes = disaster{name: "crash",
 	strike: func(ctx context.Context, s *sellers, n int) error { return s.crash(ctx, n) }}
 
 // suffer runs one sale in which a disaster strikes.
@@ -42,51 +48,62 @@ func (r *runner) suffer(ctx context.Context, way lab.Way, place lab.Place, d dis
 		return Books{}, err
 	}
 	defer s.close()
-	if err := s.begin(ctx, r.plan.Stock); err != nil {
+	plan := r.plan.smaller()
+	if err := s.begin(ctx, plan.Stock); err != nil {
 		return Books{}, err
 	}
-	c := r.crowd(d.name, s.buy)
+	c := r.crowd(d.name, plan, s.buy)
 	c.again = true
 	c.plan.Think = max(c.plan.Think, breath)
-	var marks []<-chan struct{}
-	for _, at := range d.at {
-		marks = append(marks, c.mark(at, at))
-	}
+	first := c.mark(firstStrike, firstStrike)
 	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
 	defer cancel()
 	struck := make(chan error, 1)
 	over := make(chan struct{})
-	go func() { struck <- strikes(ctx, over, marks, func(n int) error { return d.strike(ctx, s, n) }) }()
+	go func() { struck <- d.befall(ctx, over, first, s) }()
 	all, gaveUp := c.rush(selling)
 	finished := selling.Err() == nil
 	close(over)
 	if err := <-struck; err != nil {
 		return Books{}, fmt.Errorf("%s: %w", d.name, err)
 	}
-	b, err := r.audit(ctx, s.all[0], r.plan.Stock, all, finished && gaveUp == nil)
+	b, err := r.audit(ctx, plan, s.all[0], plan.Stock, all, finished && gaveUp == nil)
 	if err == nil {
 		err = gaveUp
 	}
 	return b, err
 }
 
+// work is how long sellers of a disaster take between their steps: who does
+// everything in no time is hardly ever caught in the middle.
+const work = 3 * time.Millisecond
+
+// smaller is the plan of a disaster, in which everything takes longer.
+func (p Plan) smaller() Plan {
+	p.Stock, p.Buyers = max(p.Stock/4, 1), max(p.Buyers/4, 1)
+	return p
+}
+
 // breath is how long buyers of a disaster take before they ask, at most: a sale
 // that is over in a tenth of a second leaves no time for one.
 const breath = 10 * time.Millisecond
 
-// strikes waits for each mark in turn and strikes, until the sale is over.
-func strikes(ctx context.Context, over <-chan struct{}, marks []<-chan struct{}, strike func(n int) error) error {
-	for n, reached := range marks {
+// befall strikes from the first mark on, until the sale is over.
+func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers) error {
+	next := first
+	for n := range mostStrikes {
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
 		case <-over:
 			return nil
-		case <-reached:
+		case <-next:
 		}
-		if err := strike(n); err != nil {
+		if err := d.strike(ctx, s, n); err != nil {
 			return err
 		}
+		rest := make(chan struct{})
+		timer := time.AfterFunc(breath, func() { close(rest) })
+		defer timer.Stop()
+		next = rest
 	}
 	return nil
 }

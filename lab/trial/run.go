@@ -137,6 +137,7 @@ func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 	if err != nil {
 		return nil, err
 	}
+	place.Work = work
 	b, err := r.suffer(ctx, r.way, place, d)
 	if err != nil {
 		return nil, err
@@ -145,10 +146,10 @@ func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 }
 
 // crowd makes the crowd of one sale, and lets it be watched.
-func (r *runner) crowd(sale string, buy func(context.Context, int, lab.Order) (lab.Answer, error)) *crowd {
-	c := &crowd{plan: r.plan, buy: buy}
+func (r *runner) crowd(sale string, plan Plan, buy func(context.Context, int, lab.Order) (lab.Answer, error)) *crowd {
+	c := &crowd{plan: plan, buy: buy}
 	if r.setup.Watch != nil {
-		r.setup.Watch.now.Store(&Now{Way: r.way.Name, Sale: sale, Buyers: int64(r.plan.Buyers), Stock: int64(r.plan.Stock), crowd: c})
+		r.setup.Watch.now.Store(&Now{Way: r.way.Name, Sale: sale, Buyers: int64(plan.Buyers), Stock: int64(plan.Stock), crowd: c})
 	}
 	return c
 }

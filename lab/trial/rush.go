@@ -20,7 +20,7 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 	if err != nil {
 		return Books{}, Speed{}, err
 	}
-	c := r.crowd("rush", func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c := r.crowd("rush", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
 	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
 	defer cancel()
 	all, gaveUp := c.rush(selling)
@@ -33,7 +33,7 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 		}
 		s.Commands, s.RoundTrips = after.since(before, len(all))
 	}
-	b, err := r.audit(ctx, seller, r.plan.Stock, all, finished)
+	b, err := r.audit(ctx, r.plan, seller, r.plan.Stock, all, finished)
 	if gaveUp != nil {
 		err = gaveUp // it is the reason for everything else
 	}
@@ -41,13 +41,13 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 }
 
 // audit reads the books, when all is quiet.
-func (r *runner) audit(ctx context.Context, seller lab.Seller, total int, all []heard, finished bool) (Books, error) {
+func (r *runner) audit(ctx context.Context, plan Plan, seller lab.Seller, total int, all []heard, finished bool) (Books, error) {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
 	left, err := seller.Left(ctx)
 	if err != nil {
-		return balance(r.plan, total, 0, all, nil, false), err
+		return balance(plan, total, 0, all, nil, false), err
 	}
 	orders, err := seller.Orders(ctx)
-	return balance(r.plan, total, left, all, orders, finished), err
+	return balance(plan, total, left, all, orders, finished), err
 }

@@ -15,7 +15,7 @@ type Speed struct {
 	ClaimsPerSecond   float64  `json:"claims_per_second"`   // granted, while there was stock
 	RefusalsPerSecond *float64 `json:"refusals_per_second"` // afterwards; null when nobody asked any more
 
-	// Latencies of everybody who asked while there was stock, in milliseconds.
+	// How long those waited who got one, in milliseconds.
 	P50  float64 `json:"p50_ms"`
 	P99  float64 `json:"p99_ms"`
 	P999 float64 `json:"p999_ms"`
@@ -45,7 +45,7 @@ func measure(all []heard, total int) Speed {
 		if h.answer == lab.Granted && h.end <= until {
 			granted++
 		}
-		if h.begin <= until && h.answer != 0 {
+		if h.answer == lab.Granted {
 			_ = latency.RecordValue(max((h.end - h.begin).Microseconds(), 1)) // bounded by the duration of a sale
 		}
 		if h.begin > until && h.answer != 0 {

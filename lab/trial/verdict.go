@@ -16,10 +16,10 @@ func (o *Outcome) verdict() string {
 	say(o.Oversold, "oversold %d")
 	say(o.Duplicates, "%d users with two")
 	if o.Pause != nil {
-		say(o.Pause.Oversold, "oversold %d when a seller stood still")
+		say(o.Pause.Excess(), "oversold %d when a seller stood still")
 	}
 	if o.Crash != nil {
-		say(o.Crash.Oversold, "oversold %d when a seller crashed")
+		say(o.Crash.Excess(), "oversold %d when a seller crashed")
 		say(o.Crash.Lost(), "lost %d in a crash")
 	}
 	if o.Admin != nil && !o.Admin.Obeyed {

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"rushgate/lab/trial"
+)
+
+// columns of the table: a head of two lines, and what to write under it.
+var columns = []struct {
+	head [2]string
+	cell func(*trial.Outcome) string
+}{
+	{[2]string{"", "granted"}, func(o *trial.Outcome) string { return count(o.Granted) }},
+	{[2]string{"", "left"}, func(o *trial.Outcome) string { return count(o.Left) }},
+	{[2]string{"over-", "sold"}, func(o *trial.Outcome) string { return fault(o.Oversold) }},
+	{[2]string{"under-", "sold"}, func(o *trial.Outcome) string { return fault(o.Undersold) }},
+	{[2]string{"users", "w. two"}, func(o *trial.Outcome) string { return fault(o.Duplicates) }},
+	{[2]string{"turned", "away"}, func(o *trial.Outcome) string { return fault(o.Contended) }},
+	{[2]string{"paused:", "oversold"}, func(o *trial.Outcome) string { return ofBooks(o.Pause, (*trial.Books).Excess) }},
+	{[2]string{"crash:", "lost"}, func(o *trial.Outcome) string { return ofBooks(o.Crash, (*trial.Books).Lost) }},
+	{[2]string{"admin", "obeyed"}, obeyed},
+	{[2]string{"claims", "per s"}, func(o *trial.Outcome) string { return count(int(o.ClaimsPerSecond)) }},
+	{[2]string{"p50", "ms"}, func(o *trial.Outcome) string { return millis(o.P50) }},
+	{[2]string{"p99", "ms"}, func(o *trial.Outcome) string { return millis(o.P99) }},
+	{[2]string{"p99.9", "ms"}, func(o *trial.Outcome) string { return millis(o.P999) }},
+	{[2]string{"commands", "per claim"}, func(o *trial.Outcome) string { return optional(o.Commands) }},
+}
+
+// nameWidth is room for the longest name of a way, cellWidth for a number.
+const nameWidth, cellWidth = 26, 10
+
+// WriteHead writes the head of the table.
+func WriteHead(w io.Writer) {
+	for line := range 2 {
+		fmt.Fprintf(w, "%-*s", nameWidth, "")
+		for _, c := range columns {
+			fmt.Fprintf(w, "%*s", cellWidth, c.head[line])
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// WriteRow writes one way, as soon as it is known.
+func WriteRow(w io.Writer, o *trial.Outcome) {
+	fmt.Fprintf(w, "%-*s", nameWidth, o.Name)
+	if o.Problem != "" && o.Granted == 0 {
+		fmt.Fprintf(w, "  %s\n", o.Problem)
+		return
+	}
+	for _, c := range columns {
+		fmt.Fprintf(w, "%*s", cellWidth, c.cell(o))
+	}
+	if o.Problem != "" {
+		fmt.Fprintf(w, "  %s", o.Problem)
+	}
+	fmt.Fprintln(w)
+}
+
+func count(n int) string { return strconv.Itoa(n) }
+
+// fault writes nothing where nothing is wrong, so that what is wrong is seen.
+func fault(n int) string {
+	if n == 0 {
+		return "·"
+	}
+	return strconv.Itoa(n)
+}
+
+func ofBooks(b *trial.Books, number func(*trial.Books) int) string {
+	if b == nil {
+		return "–"
+	}
+	return fault(number(b))
+}
+
+func obeyed(o *trial.Outcome) string {
+	switch {
+	case o.Admin == nil:
+		return "–"
+	case o.Admin.Obeyed:
+		return "yes"
+	}
+	return "no"
+}
+
+func millis(ms float64) string {
+	if ms >= 100 {
+		return fmt.Sprintf("%.0f", ms)
+	}
+	return fmt.Sprintf("%.1f", ms)
+}
+
+func optional(n *float64) string {
+	if n == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", *n)
+}
