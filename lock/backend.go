@@ -40,7 +40,8 @@ type Backend interface {
 	//
 	// The answer is Granted; Waiting, if it has a place in the line; Taken, if it
 	// does not want to wait; Full, if there are Line others in the line, or the
-	// key is held by MaxHolders, or by its owner MaxHolds times.
+	// key is held by MaxHolders, or by its owner MaxHolds times. After Taken,
+	// Full and Denied the token is not used again.
 	Acquire(ctx context.Context, c Claim) Answer
 
 	// Renew gives signs of life, each as Acquire does, but makes nothing: where
@@ -75,8 +76,8 @@ type Claim struct {
 	Lease time.Duration // MinLease to MaxLease
 	Line  int           // how many may wait before it in the line; 0: it does not want to wait
 
-	// Fence raises the fence of the key, and of the claim if it is held, to at
-	// least this. Only Renew heeds it. See Redlock.
+	// Fence is what Renew raises the fence of the key to, at least, and that of
+	// the claim if it is held: the one that its holder knows. See Redlock.
 	Fence uint64
 }
 
@@ -85,9 +86,9 @@ type Answer struct {
 	State State
 	Fence uint64 // of a claim that is Granted; of the key's latest grant for one that is Waiting
 
-	// Left is, for a claim that is Waiting or Taken, until when nothing happens
-	// by itself: the lease of some claim before it ends after this time, or
-	// later. It is 0 if the backend cannot say.
+	// Left is, for a claim that is Waiting or Taken, when it is worth asking
+	// again if nothing is heard: the first lease ends then, or later. It is 0 if
+	// the backend cannot say.
 	Left  time.Duration
 	Ahead int // how many stand before a claim that is Waiting
 

@@ -31,14 +31,14 @@ func lasting(lease time.Duration) time.Duration { return lease - drift(lease) }
 // was sent then.
 func (l *Locker) hold(parent context.Context, w *wish, fence uint64, sent time.Duration) (*Held, error) {
 	h := &Held{locker: l, claim: w.Claim, fence: fence, once: w.once}
-	h.claim.Fence = 0
+	h.claim.Fence = fence
 	h.until.Store(int64(sent + lasting(w.Lease)))
 	h.ctx.held = h
 	h.ctx.Context, h.end = context.WithCancelCause(parent)
 	if !l.keepHeld(h, sent) {
 		h.end(ErrClosed)
 		l.leave(w.Claim)
-		return nil, about(w.Key, ErrClosed)
+		return nil, ErrClosed
 	}
 	return h, nil
 }

@@ -26,9 +26,9 @@ type Locker struct {
 	stop context.CancelCauseFunc
 	all  sync.WaitGroup
 
-	listening sync.Once
-	mu        sync.Mutex
-	waits     map[string]*wait // by token
+	mu      sync.Mutex
+	hearing bool             // or about to
+	waits   map[string]*wait // by token
 }
 
 // New returns a Locker on a backend, which it does not close.
@@ -47,11 +47,13 @@ func New(b Backend, opts Options) (*Locker, error) {
 }
 
 // Close releases all that is held, ends the contexts with ErrClosed, and waits
-// for its goroutines and for Lock calls, which fail with ErrClosed. It takes no
-// longer than a few times Options.Timeout; what could not be released then ends
-// with its lease, which nobody renews any more.
+// for its goroutines. Calls that still wait for a lock fail with ErrClosed. It
+// takes no longer than a few times Options.Timeout; what could not be released
+// then ends with its lease, which nobody renews any more.
 func (l *Locker) Close() error {
+	l.mu.Lock()
 	l.stop(ErrClosed)
+	l.mu.Unlock()
 	l.all.Wait()
 	return nil
 }

@@ -8,9 +8,19 @@ import (
 
 // wait is a Lock call that may hear of its grant.
 type wait struct {
-	granted chan uint64   // the fence; has room for one
-	again   chan struct{} // news may have been missed: ask
+	news  chan uint64 // the fence of the grant, or askAgain; has room for one
+	asked bool        // with the present token
+
+	// answered is when the latest ask was sent that is known to have arrived: the
+	// lease at the server is at least Lease from then. Until there is one it is
+	// the first, the most cautious of them all.
+	answered time.Duration
+	past     uint64        // news of fences up to this one is stale
+	pause    time.Duration // before the next attempt, if this one gets no answer
 }
+
+// askAgain stands for news that may have been missed.
+const askAgain = 0
 
 // Between two attempts that got no answer there is a pause that doubles.
 const (
@@ -24,14 +34,18 @@ func (l *Locker) try(ctx context.Context, w *wish) (*Held, error) {
 	a, err := l.ask(ctx, w)
 	switch {
 	case err != nil:
-		return nil, about(w.Key, err)
 	case a.Err != nil:
 		l.leave(w.Claim)
-		return nil, about(w.Key, a.Err)
+		err = a.Err
 	case a.State != Granted:
-		return nil, about(w.Key, refusal(a.State))
+		err = refusal(a.State)
+	default:
+		var h *Held
+		if h, err = l.hold(ctx, w, a.Fence, sent); err == nil {
+			return h, nil
+		}
 	}
-	return l.hold(ctx, w, a.Fence, sent)
+	return nil, about(w.Key, err)
 }
 
 // ask sends one Acquire. The error is that nothing was sent.
@@ -49,96 +63,113 @@ func (l *Locker) ask(ctx context.Context, w *wish) (Answer, error) {
 
 // lock asks, waits to be told, and asks again when it is time to.
 func (l *Locker) lock(ctx context.Context, w *wish) (*Held, error) {
-	self, end := l.enter(w.Token)
-	defer l.exit(w.Token)
-	patience := time.NewTimer(w.maxWait)
-	defer patience.Stop()
-
-	// answered is when the latest ask was sent that is known to have arrived: the
-	// lease at the server is at least Lease from then. Until there is one it is
-	// the first, the most cautious of them all.
-	asked, answered, pause := false, l.now(), firstPause
-	var past uint64 // fences up to this one were granted before the ask: news of them is stale
+	self := &wait{news: make(chan uint64, 1)}
+	l.enter(w, self)
+	defer func() { l.exit(w) }()
+	deadline := self.answered + w.maxWait
 	for {
 		sent := l.now()
 		a, err := l.ask(ctx, w)
-		if err != nil {
-			return nil, l.giveUp(w, asked, err)
-		}
-		asked = true
-		var next time.Duration
-		switch {
-		case a.Err == nil && a.State == Granted:
-			return l.hold(ctx, w, a.Fence, sent)
-		case a.Err == nil && (a.State == Waiting || a.State == Taken):
-			answered, past, pause, next = sent, a.Fence, firstPause, l.nextAsk(w, a)
-		case a.Err != nil && errors.Is(a.Err, ErrUnavailable):
-			next, pause = pause, min(2*pause, lastPause)
-		case a.Err != nil:
-			return nil, l.giveUp(w, true, a.Err)
-		default:
-			return nil, about(w.Key, refusal(a.State))
-		}
-		timer := time.NewTimer(next)
-		select {
-		case fence := <-self.granted:
-			// A grant that is over already was for nothing: ask again.
-			if fence > past && l.now() < answered+lasting(w.Lease) {
-				timer.Stop()
-				return l.hold(ctx, w, fence, answered)
+		if err == nil {
+			self.asked = true
+			var held *Held
+			var next time.Duration
+			if a.Err == nil && a.State == Granted {
+				held, err = l.hold(ctx, w, a.Fence, sent)
+			} else if next, err = l.weigh(w, self, a, sent); err == nil {
+				held, err = l.rest(ctx, w, self, next, deadline)
 			}
-		case <-timer.C:
-		case <-self.again:
-		case <-ctx.Done():
-			err = why(ctx)
-		case <-end:
-			err = ErrClosed
-		case <-patience.C:
-			if err = ErrTimeout; a.Err != nil {
-				err = errors.Join(ErrTimeout, a.Err)
+			if held != nil {
+				return held, nil
+			}
+			if errors.Is(err, ErrTimeout) && a.Err != nil {
+				err = errors.Join(err, a.Err)
 			}
 		}
-		timer.Stop()
 		if err != nil {
-			return nil, l.giveUp(w, true, err)
+			if self.asked {
+				l.leave(w.Claim)
+			}
+			return nil, about(w.Key, err)
 		}
 	}
 }
 
-// nextAsk is how long to wait for news. A place in the line is a lease as well
-// and needs signs of life. The first in the line also asks when those before it
-// may have died, which nobody would tell.
-func (l *Locker) nextAsk(w *wish, a Answer) time.Duration {
-	next := w.Lease / 3
+// weigh says how long to wait after an answer that is not a grant.
+func (l *Locker) weigh(w *wish, self *wait, a Answer, sent time.Duration) (next time.Duration, err error) {
+	switch {
+	case errors.Is(a.Err, ErrUnavailable):
+		next = self.pause
+		self.pause = min(2*next, lastPause)
+		return next, nil
+	case a.Err != nil:
+		return 0, a.Err
+	case a.State == Waiting:
+		self.answered, self.past, self.pause = sent, a.Fence, firstPause
+	case a.State == Taken: // a backend without a line; a token is refused once
+		l.exit(w)
+		w.Token = l.token()
+		l.enter(w, self)
+	default:
+		self.asked = false // refused: there is nothing to give back
+		return 0, refusal(a.State)
+	}
+	// A place in the line is a lease as well and needs signs of life. The first
+	// in the line also asks when those before it may have died, which nobody
+	// would tell.
+	next = w.Lease / 3
 	if a.Left > 0 && a.Ahead == 0 {
 		next = min(next, max(a.Left, time.Millisecond))
 	}
-	return next
+	return next, nil
 }
 
-// enter makes a call known to those who hear of grants.
-func (l *Locker) enter(token string) (*wait, <-chan struct{}) {
-	l.listening.Do(func() { l.all.Go(l.listen) })
-	self := &wait{granted: make(chan uint64, 1), again: make(chan struct{}, 1)}
-	l.mu.Lock()
-	l.waits[token] = self
-	l.mu.Unlock()
-	return self, l.ctx.Done()
-}
-
-func (l *Locker) exit(token string) {
-	l.mu.Lock()
-	delete(l.waits, token)
-	l.mu.Unlock()
-}
-
-// giveUp returns the error of a call that gets nothing, and gives back what it
-// may have.
-func (l *Locker) giveUp(w *wish, asked bool, err error) error {
-	if asked {
-		l.leave(w.Claim)
+// rest waits for news. It returns nothing when it is time to ask again.
+func (l *Locker) rest(ctx context.Context, w *wish, self *wait, next, deadline time.Duration) (*Held, error) {
+	l.hear()
+	left := deadline - l.now()
+	timer := time.NewTimer(min(next, left))
+	defer timer.Stop()
+	select {
+	case fence := <-self.news:
+		// A grant that is over already was for nothing.
+		if fence > self.past && l.now() < self.answered+lasting(w.Lease) {
+			return l.hold(ctx, w, fence, self.answered)
+		}
+	case <-timer.C:
+		if left <= next {
+			return nil, ErrTimeout
+		}
+	case <-ctx.Done():
+		return nil, why(ctx)
+	case <-l.ctx.Done():
+		return nil, ErrClosed
 	}
-	return about(w.Key, err)
+	return nil, nil
+}
+
+// enter makes a call known, by its token, to those who hear of grants.
+func (l *Locker) enter(w *wish, self *wait) {
+	self.asked, self.answered, self.past, self.pause = false, l.now(), 0, firstPause
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits[w.Token] = self
+}
+
+func (l *Locker) exit(w *wish) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waits, w.Token)
+}
+
+// hear begins to listen, once, at the first wait.
+func (l *Locker) hear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hearing && l.ctx.Err() == nil {
+		l.hearing = true
+		l.all.Go(l.listen)
+	}
 }
 
 // listen hears of grants until Close.
@@ -161,8 +192,8 @@ func (l *Locker) heard(g Grant) {
 		return // it heard by an answer, or has given up and released
 	}
 	select {
-	case w.granted <- g.Fence:
-	default: // it was told before, and has not come to it
+	case w.news <- g.Fence:
+	default: // it was told before, and is about to ask
 	}
 }
 
@@ -172,7 +203,7 @@ func (l *Locker) missed() {
 	defer l.mu.Unlock()
 	for _, w := range l.waits {
 		select {
-		case w.again <- struct{}{}:
+		case w.news <- askAgain:
 		default:
 		}
 	}

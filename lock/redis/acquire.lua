@@ -10,6 +10,7 @@ local need, limit, room = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]
 local mine = found()
 if mine then
   if not carries(mine) then
+    if mine.fence == 0 and room == 0 then return refuse(TAKEN) end
     if need > mine.need then return refuse(DENIED) end
     local _, holds = string.gsub(mine.tokens, '%S+', '')
     if holds >= tonumber(ARGV[10]) then return refuse(FULL) end

@@ -1,18 +1,18 @@
 package redis_test
 
 import (
-	"context"
+	"flag"
 	"fmt"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
 	"rushgate/internal/testenv"
 	"rushgate/lock"
+	"rushgate/lock/locktest"
 	"rushgate/lock/redis"
 )
 
@@ -22,7 +22,12 @@ var server = testenv.SharedRedis()
 // prefixes keeps the tests apart.
 var prefixes atomic.Int64
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Around(m)) }
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "60"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(server.Around(m))
+}
 
 func fresh() redis.Options { return redis.Options{Prefix: fmt.Sprintf("t%d:", prefixes.Add(1))} }
 
@@ -56,40 +61,37 @@ func locker(tb testing.TB, b lock.Backend, opts lock.Options) *lock.Locker {
 	return l
 }
 
-func TestSmoke(t *testing.T) {
-	b := backend(t, server.Server(t).Addr, fresh())
-	l, m := locker(t, b, lock.Options{}), locker(t, b, lock.Options{})
-	ctx := context.Background()
-	var inside atomic.Int64
-	var last uint64
-	var all sync.WaitGroup
-	began := time.Now()
-	for i := range 8 {
-		all.Go(func() {
-			for range 100 {
-				who := l
-				if i%2 == 0 {
-					who = m
-				}
-				h, err := who.Lock(ctx, "k")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if inside.Add(1) != 1 {
-					t.Error("two inside")
-				}
-				if h.Fence() <= last {
-					t.Error("fence", h.Fence(), last)
-				}
-				last = h.Fence()
-				inside.Add(-1)
-				if err := h.Unlock(ctx); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+// factory makes backends on one Redis.
+func factory(t *testing.T) locktest.Factory {
+	raw := client(t, server.Server(t).Addr)
+	prefix := map[lock.Backend]string{}
+	return locktest.Factory{
+		New: func(tb testing.TB) lock.Backend {
+			opts := fresh()
+			b := backend(tb, server.Server(tb).Addr, opts)
+			prefix[b] = opts.Prefix
+			return b
+		},
+		Expire: func(tb testing.TB, b lock.Backend, key, owner string) {
+			expire(tb, raw, prefix[b]+"{"+key+"}", owner)
+		},
 	}
-	all.Wait()
-	t.Log(time.Since(began) / 800)
 }
+
+// expire writes into a claim that its lease ended long ago.
+func expire(tb testing.TB, c rueidis.Client, state, owner string) {
+	tb.Helper()
+	field := "o:" + owner
+	entry, err := c.Do(tb.Context(), c.B().Hget().Key(state).Field(field).Build()).ToString()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	words := strings.SplitN(entry, " ", 4)
+	words[2] = "1"
+	over := c.B().Hset().Key(state).FieldValue().FieldValue(field, strings.Join(words, " ")).FieldValue("first", "1").Build()
+	if err := c.Do(tb.Context(), over).Error(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestRedis(t *testing.T) { locktest.Run(t, factory(t)) }

@@ -1,0 +1,47 @@
+package lock_test
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rushgate/lock"
+	"rushgate/lock/locktest"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "60"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestMemory(t *testing.T) {
+	locktest.Run(t, locktest.Factory{
+		New:    func(testing.TB) lock.Backend { return lock.NewMemory() },
+		Expire: func(_ testing.TB, b lock.Backend, key, owner string) { lock.Expire(b.(*lock.Memory), key, owner) },
+	})
+}
+
+func TestRedlock(t *testing.T) {
+	servers := map[lock.Backend][]lock.Backend{}
+	locktest.Run(t, locktest.Factory{NoLine: true,
+		New: func(tb testing.TB) lock.Backend {
+			three := []lock.Backend{lock.NewMemory(), lock.NewMemory(), lock.NewMemory()}
+			r, err := lock.NewRedlock(three, lock.RedlockOptions{Timeout: 100 * time.Millisecond})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() { r.Close() })
+			servers[r] = three
+			return r
+		},
+		Expire: func(_ testing.TB, b lock.Backend, key, owner string) {
+			for _, s := range servers[b] {
+				lock.Expire(s.(*lock.Memory), key, owner)
+			}
+		},
+	})
+}
