@@ -4,7 +4,7 @@ package lab
 func All() []Way {
 	ways := []Way{
 		redisReadWrite(), redisWatch(), redisIncr(), redisLPop(), redisUnitNumber(), redisLua(),
-		lockIncrExpire(), lockGetSet(), lockCheckDel(), lockLuaRelease(), lockRushgate(),
+		lockIncrExpire(), lockGetSet(), lockCheckDel(), lockLuaRelease(), lockRushgate(), lockRedlock(),
 	}
 	for _, d := range dialects() {
 		ways = append(ways, sqlReadWrite(d), sqlForUpdate(d), sqlVersion(d), sqlWhereStock(d), sqlUnique(d))

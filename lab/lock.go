@@ -24,6 +24,7 @@ const (
 type lockedShop struct {
 	redisShop
 	mutex mutex
+	tries int // how often a buyer asks for the lock
 }
 
 // mutex is a way to lock. A try returns how to release it, or nil if somebody
@@ -63,7 +64,7 @@ func (s lockedShop) sell(ctx context.Context, o Order) (Answer, error) {
 
 // locked does something under the lock, or nothing if it cannot be had.
 func (s lockedShop) locked(ctx context.Context, do func() error) error {
-	for try := range lockTries {
+	for try := range s.tries {
 		if try > 0 && !pause(ctx, lockPause) {
 			return ctx.Err()
 		}

@@ -47,7 +47,7 @@ func lockedWay(w Way, newMutex func(*redis.Client) mutex) Way {
 	w.Needs = []Need{Redis}
 	w.Open = func(_ context.Context, p Place) (Seller, error) {
 		shop := newRedisShop(p)
-		return lockedShop{redisShop: shop, mutex: newMutex(shop.db)}, nil
+		return lockedShop{redisShop: shop, mutex: newMutex(shop.db), tries: lockTries}, nil
 	}
 	return w
 }

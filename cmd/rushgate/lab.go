@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
+	"rushgate/bench/load"
+	"rushgate/lab"
 	"rushgate/lab/report"
 	"rushgate/lab/stage"
 	"rushgate/lab/trial"
@@ -43,7 +47,7 @@ written down. Redis, PostgreSQL and MariaDB are started for it, in a temporary f
 }
 
 // Run runs the lab, and writes the report in any case: what was learned until
-// then, too.
+// something went wrong, too.
 func (l *labCmd) Run(ctx context.Context, w world) error {
 	ways, err := lab.Choose(l.Strategy)
 	if err != nil {
@@ -52,17 +56,104 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	if l.List {
 		return listWays(w.out, ways)
 	}
-	plan := l.plan()
+	plan := trial.Plan{Stock: l.Stock, Buyers: l.Buyers, Connections: l.Connections, Think: l.Think, Duration: l.Duration,
+		Crash: l.Crash, Pause: l.Pause, Admin: l.Admin}
 	if err := plan.Validate(); err != nil {
 		return err
 	}
-	files, err := openOuts(l.Out)
+	files, err := openReports(l.Out)
 	if err != nil {
 		return err
 	}
-	r, err := l.experiment(ctx, w, plan, ways)
+	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan,
+		Command: l.command()}
+	err = l.experiment(ctx, newScreen(w.out), r, ways)
+	r.Seconds = time.Since(r.Made).Seconds()
+	r.Partial = r.Partial || err != nil
+	if err := files.write(r); err != nil {
+		return err
+	}
+	for _, f := range files {
+		fmt.Fprintln(w.out, "written:", f.Name())
+	}
+	return err
+}
+
+// command is the command line that repeats the run.
+func (l *labCmd) command() string {
+	line := fmt.Sprintf("rushgate lab --stock %d --buyers %d --connections %d --duration %s", l.Stock, l.Buyers, l.Connections, l.Duration)
+	if l.Think > 0 {
+		line += " --think " + l.Think.String()
+	}
+	if len(l.Strategy) > 0 {
+		line += " --strategy " + strings.Join(l.Strategy, ",")
+	}
+	for _, sale := range []struct {
+		name string
+		on   bool
+	}{{"crash", l.Crash}, {"pause", l.Pause}, {"admin", l.Admin}} {
+		if !sale.on {
+			line += " --no-" + sale.name
+		}
+	}
+	return line
+}
+
+// experiment takes the ways through their sales, one after the other.
+func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, ways []lab.Way) error {
+	options := stage.Options{Redis: l.Redis, Postgres: l.Postgres, MariaDB: l.MariaDB, Connections: l.Connections}
+	for i := range ways {
+		options.Needs = append(options.Needs, ways[i].Needs...)
+	}
+	s.line("%s", s.faint("starting the servers …"))
+	place, err := stage.Open(ctx, options)
 	if err != nil {
 		return err
 	}
-	return files.write(r)
+	defer place.Close()
+	seller, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ways, r.Notes = place.Choose(ways, len(l.Strategy) > 0)
+	r.Partial = len(r.Notes) > 0
+	watch := &trial.Watch{}
+	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Count: place.Count, Watch: watch,
+		Command: func() *exec.Cmd { return exec.Command(seller, sellerCommand) }}
+	show := labScreen{screen: s, watch: watch, ways: len(ways)}
+	show.begin(r)
+	for i := range ways {
+		o := show.follow(i, func() trial.Outcome { return trial.Run(ctx, setup, ways[i]) })
+		r.Ways = append(r.Ways, o)
+		r.Partial = r.Partial || o.Problem != ""
+		if ctx.Err() != nil {
+			return errors.New("interrupted: the report has what was learned until then")
+		}
+	}
+	show.end(r)
+	return nil
+}
+
+// listWays prints what --strategy takes.
+func listWays(out io.Writer, ways []lab.Way) error {
+	family := lab.Family("")
+	for i := range ways {
+		if w := &ways[i]; w.Family != family {
+			family = w.Family
+			fmt.Fprintf(out, "%s\n", family)
+		}
+		fmt.Fprintf(out, "  %-26s %s\n", ways[i].Name, ways[i].Title)
+	}
+	return nil
+}
+
+// sellerCommand is the command of the processes that sell, which nobody types.
+const sellerCommand = "lab-seller"
+
+// labSellerCmd is a process that sells in the lab.
+type labSellerCmd struct{}
+
+// Run sells until its input ends.
+func (*labSellerCmd) Run(ctx context.Context, w world) error {
+	return trial.Sell(context.WithoutCancel(ctx), os.Getenv(trial.AssignmentEnv), w.in, w.out)
 }

@@ -17,13 +17,15 @@ import (
 
 // commands is the whole command line: one field and one file for each command.
 type commands struct {
-	Demo    demoCmd    `cmd:"" help:"See it: 20,000 people, 100 phones, on a server of its own."`
-	Serve   serveCmd   `cmd:"" help:"Run the server."`
-	Sale    saleCmd    `cmd:"" help:"Create and operate sales on a server."`
-	Audit   auditCmd   `cmd:"" help:"Check that a sale sold exactly what there is, once per person."`
-	Check   checkCmd   `cmd:"" help:"Say what is wrong with a configuration before a server finds out."`
-	Bench   benchCmd   `cmd:"" help:"Let a crowd in on a running server, and measure."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Demo    demoCmd      `cmd:"" help:"See it: 20,000 people, 100 phones, on a server of its own."`
+	Serve   serveCmd     `cmd:"" help:"Run the server."`
+	Sale    saleCmd      `cmd:"" help:"Create and operate sales on a server."`
+	Audit   auditCmd     `cmd:"" help:"Check that a sale sold exactly what there is, once per person."`
+	Check   checkCmd     `cmd:"" help:"Say what is wrong with a configuration before a server finds out."`
+	Bench   benchCmd     `cmd:"" help:"Let a crowd in on a running server, and measure."`
+	Lab     labCmd       `cmd:"" help:"See the classic ways to sell beside ours: which oversell, which lose, how fast each is."`
+	Seller  labSellerCmd `cmd:"" name:"lab-seller" hidden:""`
+	Version versionCmd   `cmd:"" help:"Print the version."`
 }
 
 const description = `Rushgate sells exactly what you have, once per person, however many show up.
@@ -31,7 +33,8 @@ const description = `Rushgate sells exactly what you have, once per person, howe
   rushgate demo                              see it
   rushgate serve                             run it, on http://127.0.0.1:8080
   rushgate sale create --id phones --stock 100
-  rushgate audit phones                      prove it`
+  rushgate audit phones                      prove it
+  rushgate lab                               see how others sell`
 
 // world is what a command has of the world outside.
 type world struct {

@@ -15,8 +15,14 @@ func (*versionCmd) Help() string {
   rushgate v0.1.0 (go1.26, linux/amd64)`
 }
 
-// Run prints the version that the Go toolchain wrote into the binary.
+// Run prints the version.
 func (*versionCmd) Run(w world) error {
+	_, err := fmt.Fprintf(w.out, "rushgate %s\n", version())
+	return err
+}
+
+// version is what the Go toolchain wrote into the binary.
+func version() string {
 	version, revision := "(unknown)", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
@@ -26,6 +32,5 @@ func (*versionCmd) Run(w world) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w.out, "rushgate %s (%s%s, %s/%s)\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	return fmt.Sprintf("%s (%s%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -112,15 +112,32 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 	return p, nil
 }
 
-// Leavings lists what was left out, and why, once for each server.
-func (s *Stage) Leavings() []string {
-	var all []string
-	for _, n := range []lab.Need{lab.Redis, lab.ThreeRedis, lab.PostgreSQL, lab.MariaDB} {
-		if err := s.missing[n]; err != nil && s.needs(n) {
-			all = append(all, fmt.Sprintf("ways on %s are left out: %s", n, firstLine(err)))
+// Choose leaves out what cannot be tried here, and says why. Ways on SQLite stand
+// in for those on servers: where there is a server, they are tried only if
+// somebody asked for them.
+func (s *Stage) Choose(ways []lab.Way, asked bool) (possible []lab.Way, notes []string) {
+	server := s.postgres != nil && s.missing[lab.PostgreSQL] == nil || s.mariadb != nil && s.missing[lab.MariaDB] == nil
+	left := map[string]int{}
+	for _, w := range ways {
+		why := ""
+		if err := s.Missing(w); err != nil {
+			why = firstLine(err)
 		}
+		switch {
+		case why == "" && !asked && server && w.Family == lab.SQL && len(w.Needs) == 0:
+			continue
+		case why == "":
+			possible = append(possible, w)
+			continue
+		case left[why] == 0:
+			notes = append(notes, why)
+		}
+		left[why]++
 	}
-	return all
+	for i, why := range notes {
+		notes[i] = fmt.Sprintf("%d of the ways are left out: %s", left[why], why)
+	}
+	return possible, notes
 }
 
 func firstLine(err error) string {

@@ -41,8 +41,6 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 	c := r.crowd("admin", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
 	c.plan.Think = max(c.plan.Think, breath)
 	restock, clear := c.mark(restockAt, restockAt), c.mark(clearAt, clearAt)
-	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
-	defer cancel()
 
 	// An operator does not give up when the buyers have gone.
 	acting, giveUp := context.WithTimeout(ctx, r.plan.Duration+quiet)
@@ -62,13 +60,13 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 			return err
 		})
 	}()
-	all, gaveUp := c.rush(selling)
-	finished := selling.Err() == nil
+	all, gaveUp := c.rush(ctx)
+	finished := c.served() && gaveUp == nil
 	close(over)
 	if err := <-acted; err != nil {
 		return Admin{}, fmt.Errorf("the operator: %w", err)
 	}
-	a.Books, err = r.audit(ctx, r.plan, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished && gaveUp == nil)
+	a.Books, err = r.audit(ctx, r.plan, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished)
 	for i := range all {
 		if all[i].answer == lab.Granted && all[i].begin > cleared {
 			a.After++

@@ -52,9 +52,15 @@ type heard struct {
 	begin, end time.Duration
 }
 
-// rush lets everybody in and returns what they heard. An error is the reason for
-// which the sale was given up; what was heard until then is returned, too.
+// grace is how long those may still wait who asked just before the time was over.
+const grace = 3 * time.Second
+
+// rush lets everybody in, until the time is over, and returns what they heard. An
+// error is the reason for which the sale was given up; what was heard until then
+// is returned, too.
 func (c *crowd) rush(ctx context.Context) ([]heard, error) {
+	ctx, end := context.WithTimeout(ctx, c.plan.Duration+grace)
+	defer end()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	c.start = time.Now()
@@ -77,6 +83,13 @@ func (c *crowd) rush(ctx context.Context) ([]heard, error) {
 		return merged, err
 	}
 	return merged, nil
+}
+
+// served says whether everybody was.
+func (c *crowd) served() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next >= c.plan.Buyers
 }
 
 // listen gives up when there has been nothing but errors for too long.
@@ -123,7 +136,7 @@ func (c *crowd) step(ctx context.Context) (lab.Order, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ctx.Err() != nil || c.next >= c.plan.Buyers {
+	if ctx.Err() != nil || c.next >= c.plan.Buyers || time.Since(c.start) > c.plan.Duration {
 		return lab.Order{}, false
 	}
 	user := "u" + strconv.Itoa(c.next)

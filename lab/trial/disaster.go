@@ -56,18 +56,16 @@ func (r *runner) suffer(ctx context.Context, way lab.Way, place lab.Place, d dis
 	c.again = true
 	c.plan.Think = max(c.plan.Think, breath)
 	first := c.mark(firstStrike, firstStrike)
-	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
-	defer cancel()
 	struck := make(chan error, 1)
 	over := make(chan struct{})
 	go func() { struck <- d.befall(ctx, over, first, s) }()
-	all, gaveUp := c.rush(selling)
-	finished := selling.Err() == nil
+	all, gaveUp := c.rush(ctx)
+	finished := c.served() && gaveUp == nil
 	close(over)
 	if err := <-struck; err != nil {
 		return Books{}, fmt.Errorf("%s: %w", d.name, err)
 	}
-	b, err := r.audit(ctx, plan, s.all[0], plan.Stock, all, finished && gaveUp == nil)
+	b, err := r.audit(ctx, plan, s.all[0], plan.Stock, all, finished)
 	if err == nil {
 		err = gaveUp
 	}

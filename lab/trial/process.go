@@ -28,7 +28,7 @@ const AssignmentEnv = "RUSHGATE_LAB_ASSIGNMENT"
 
 // Sell is the whole life of a process that sells: it opens the way it was
 // assigned and answers requests on its standard input until that is closed.
-func Sell(ctx context.Context, assignment string, in io.ReadCloser, out io.WriteCloser) error {
+func Sell(ctx context.Context, assignment string, in io.Reader, out io.Writer) error {
 	var a Assignment
 	if err := json.Unmarshal([]byte(assignment), &a); err != nil {
 		return fmt.Errorf("%s: %w", AssignmentEnv, err)
@@ -45,7 +45,7 @@ func Sell(ctx context.Context, assignment string, in io.ReadCloser, out io.Write
 	if err := server.RegisterName(counter, &Counter{seller}); err != nil {
 		return err
 	}
-	server.ServeConn(pipe{in, out})
+	server.ServeConn(pipe{Reader: in, Writer: out})
 	return seller.Close()
 }
 
@@ -60,12 +60,18 @@ func find(name string) (lab.Way, error) {
 
 // pipe is a process's input and output.
 type pipe struct {
-	io.ReadCloser
-	out io.WriteCloser
+	io.Reader
+	io.Writer
+	closers []io.Closer
 }
 
-func (p pipe) Write(b []byte) (int, error) { return p.out.Write(b) }
-func (p pipe) Close() error                { return errors.Join(p.ReadCloser.Close(), p.out.Close()) }
+// Close closes what can be closed.
+func (p pipe) Close() (err error) {
+	for _, c := range p.closers {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
 
 // counter is the name of what a process offers.
 const counter = "Counter"
@@ -145,7 +151,7 @@ func startProcess(command func() *exec.Cmd, a Assignment) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a seller: %w", err)
 	}
-	p.client = rpc.NewClient(pipe{out, in})
+	p.client = rpc.NewClient(pipe{Reader: out, Writer: in, closers: []io.Closer{in, out}})
 	return p, nil
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"time"
 
 	"rushgate/lab"
 )
@@ -21,10 +22,8 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 		return Books{}, Speed{}, err
 	}
 	c := r.crowd("rush", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
-	selling, cancel := context.WithTimeout(ctx, r.plan.Duration)
-	defer cancel()
-	all, gaveUp := c.rush(selling)
-	finished := selling.Err() == nil && gaveUp == nil
+	all, gaveUp := c.rush(ctx)
+	finished := c.served() && gaveUp == nil
 	s := measure(all, r.plan.Stock)
 	if gaveUp == nil {
 		after, err := r.count(ctx, way)
@@ -40,14 +39,26 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 	return b, s, err
 }
 
-// audit reads the books, when all is quiet.
+// audit reads the books, when all is quiet: whoever was given up may still be
+// served by a server that is late.
 func (r *runner) audit(ctx context.Context, plan Plan, seller lab.Seller, total int, all []heard, finished bool) (Books, error) {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	left, err := seller.Left(ctx)
-	if err != nil {
-		return balance(plan, total, 0, all, nil, false), err
+	before := -1
+	for {
+		left, err := seller.Left(ctx)
+		if err != nil {
+			return balance(plan, total, 0, all, nil, false), err
+		}
+		orders, err := seller.Orders(ctx)
+		b := balance(plan, total, left, all, orders, finished)
+		if err != nil || b.Unanswered == 0 || b.Orders == before {
+			return b, err
+		}
+		before = b.Orders
+		pause(ctx, settle)
 	}
-	orders, err := seller.Orders(ctx)
-	return balance(plan, total, left, all, orders, finished), err
 }
+
+// settle is how long nothing may have changed before the books count as settled.
+const settle = 200 * time.Millisecond

@@ -34,7 +34,13 @@ func (o *Outcome) verdict() string {
 	case o.Problem != "" && len(seen) == 0:
 		return "not tried"
 	case len(seen) == 0:
-		return "exact"
+		return exact
 	}
 	return strings.Join(seen, ", ")
 }
+
+// Exact says that everything that was tried went as it should: exactly what there
+// was, once per person, to everybody who asked while there was some.
+func (o *Outcome) Exact() bool { return o.Verdict == exact }
+
+const exact = "exact"
