@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Lease is how long a lock is kept for a seller that says nothing more. Real
-// shops take seconds; it is short here so that the disasters of the lab, which
-// are a few leases long, do not take all evening.
+// Lease is how long a lock of the lab is kept. Real shops take seconds; it is
+// short so that the disasters of the lab, which are two leases long, do not take
+// all evening.
 const Lease = 150 * time.Millisecond
 
 // lockTries is how often a buyer tries to get the lock, and lockPause how long

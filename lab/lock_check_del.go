@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,14 +20,17 @@ func lockCheckDel() Way {
 		Name: "lock-check-del", Title: "lock: SET NX PX, owner checked, then DEL",
 		Why:      "Check and deletion are two steps, so it can delete another's lock; and a holder whose lock expired in a pause goes on selling.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) mutex { return checkDelLock{db} })
+	}, func(db *redis.Client, lease time.Duration) mutex { return checkDelLock{db, lease} })
 }
 
-type checkDelLock struct{ db *redis.Client }
+type checkDelLock struct {
+	db    *redis.Client
+	lease time.Duration
+}
 
 func (l checkDelLock) try(ctx context.Context) (func(context.Context) error, error) {
 	token := newToken()
-	got, err := setNX(ctx, l.db, token)
+	got, err := setNX(ctx, l.db, token, l.lease)
 	if err != nil || !got {
 		return nil, err
 	}
@@ -43,8 +47,8 @@ func (l checkDelLock) try(ctx context.Context) (func(context.Context) error, err
 }
 
 // setNX takes the lock for a lease if nobody has it.
-func setNX(ctx context.Context, db redis.Cmdable, token string) (bool, error) {
-	err := db.SetArgs(ctx, keyLock, token, redis.SetArgs{Mode: "NX", TTL: Lease}).Err()
+func setNX(ctx context.Context, db redis.Cmdable, token string, lease time.Duration) (bool, error) {
+	err := db.SetArgs(ctx, keyLock, token, redis.SetArgs{Mode: "NX", TTL: lease}).Err()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}

@@ -21,13 +21,16 @@ func lockGetSet() Way {
 		Name: "lock-getset", Title: "lock: SETNX with a timestamp, GETSET takeover",
 		Why:      "Survives dead holders, on the clocks of the sellers. A holder that stood still goes on writing beside the one who took over.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) mutex { return getSetLock{db} })
+	}, func(db *redis.Client, lease time.Duration) mutex { return getSetLock{db, lease} })
 }
 
-type getSetLock struct{ db *redis.Client }
+type getSetLock struct {
+	db    *redis.Client
+	lease time.Duration
+}
 
 func (l getSetLock) try(ctx context.Context) (func(context.Context) error, error) {
-	ends := time.Now().Add(Lease).UnixMilli()
+	ends := time.Now().Add(l.lease).UnixMilli()
 	first, err := l.db.SetNX(ctx, keyLock, ends, 0).Result()
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,10 +20,13 @@ func lockIncrExpire() Way {
 		Name: "lock-incr-expire", Title: "lock: INCR and EXPIRE, missing expiry repaired",
 		Why:      "Without an owner everybody deletes everybody's lock. One pause beyond the expiry, and two sell at the same time.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) mutex { return incrExpireLock{db} })
+	}, func(db *redis.Client, lease time.Duration) mutex { return incrExpireLock{db, lease} })
 }
 
-type incrExpireLock struct{ db *redis.Client }
+type incrExpireLock struct {
+	db    *redis.Client
+	lease time.Duration
+}
 
 func (l incrExpireLock) try(ctx context.Context) (func(context.Context) error, error) {
 	n, err := l.db.Incr(ctx, keyLock).Result()
@@ -30,11 +34,11 @@ func (l incrExpireLock) try(ctx context.Context) (func(context.Context) error, e
 		return nil, err
 	}
 	if n == 1 {
-		return l.release, l.db.PExpire(ctx, keyLock, Lease).Err()
+		return l.release, l.db.PExpire(ctx, keyLock, l.lease).Err()
 	}
 	ttl, err := l.db.PTTL(ctx, keyLock).Result()
 	if err == nil && ttl == -1 { // it has no expiry: its holder may be dead
-		err = l.db.PExpire(ctx, keyLock, Lease).Err()
+		err = l.db.PExpire(ctx, keyLock, l.lease).Err()
 	}
 	return nil, err
 }
@@ -42,12 +46,12 @@ func (l incrExpireLock) try(ctx context.Context) (func(context.Context) error, e
 func (l incrExpireLock) release(ctx context.Context) error { return l.db.Del(ctx, keyLock).Err() }
 
 // lockedWay is what the ways with locks of the articles have in common.
-func lockedWay(w Way, newMutex func(*redis.Client) mutex) Way {
+func lockedWay(w Way, newMutex func(*redis.Client, time.Duration) mutex) Way {
 	w.Family = Locks
 	w.Needs = []Need{Redis}
 	w.Open = func(_ context.Context, p Place) (Seller, error) {
 		shop := newRedisShop(p)
-		return lockedShop{redisShop: shop, mutex: newMutex(shop.db), tries: lockTries}, nil
+		return lockedShop{redisShop: shop, mutex: newMutex(shop.db, p.Lease), tries: lockTries}, nil
 	}
 	return w
 }

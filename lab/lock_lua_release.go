@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,7 +20,9 @@ func lockLuaRelease() Way {
 		Name: "lock-lua-release", Title: "lock: SET NX PX, released by a script",
 		Why:      "The right lock, and no guard: whoever stood still for longer than the lease writes its old number over all that was sold since.",
 		Promises: Promises{NeverOversells: true, OncePerUser: true, ObeysAdmin: true},
-	}, func(db *redis.Client) mutex { return luaReleaseLock{db: db, release: newScript(releaseLua)} })
+	}, func(db *redis.Client, lease time.Duration) mutex {
+		return luaReleaseLock{db: db, lease: lease, release: newScript(releaseLua)}
+	})
 }
 
 const releaseLua = `
@@ -28,12 +31,13 @@ return 0`
 
 type luaReleaseLock struct {
 	db      *redis.Client
+	lease   time.Duration
 	release script
 }
 
 func (l luaReleaseLock) try(ctx context.Context) (func(context.Context) error, error) {
 	token := newToken()
-	got, err := setNX(ctx, l.db, token)
+	got, err := setNX(ctx, l.db, token, l.lease)
 	if err != nil || !got {
 		return nil, err
 	}

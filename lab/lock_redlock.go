@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -29,15 +30,9 @@ func lockRedlock() Way {
 	}
 }
 
-// The times of a Redlock whose lease is as short as the lab's: one exchange with
-// the lock is two with each server.
-const (
-	redlockTimeout = Lease * 2 / 5
-	redlockEach    = redlockTimeout * 2 / 5
-)
-
 func openRedlock(p Place) (_ Seller, err error) {
 	r := &redlock{}
+	timeout := min(p.Lease*2/5, time.Second) // of an exchange with the lock, which is two with each server
 	defer func() {
 		if err != nil {
 			_ = r.close()
@@ -56,10 +51,10 @@ func openRedlock(p Place) (_ Seller, err error) {
 		}
 		servers = append(servers, server)
 	}
-	if r.quorum, err = lock.NewRedlock(servers, lock.RedlockOptions{Timeout: redlockEach}); err != nil {
+	if r.quorum, err = lock.NewRedlock(servers, lock.RedlockOptions{Timeout: timeout * 2 / 5}); err != nil {
 		return nil, err
 	}
-	if r.locker, err = lock.New(r.quorum, lock.Options{Lease: Lease, Timeout: redlockTimeout, MaxWait: lockTries * lockPause * 5}); err != nil {
+	if r.locker, err = lock.New(r.quorum, lock.Options{Lease: p.Lease, Timeout: timeout, MaxWait: lockTries * lockPause * 5}); err != nil {
 		return nil, err
 	}
 	return redlockSeller{lockedShop{redisShop: newRedisShop(p), mutex: r, tries: 1}, r}, nil

@@ -63,7 +63,7 @@ func openFenced(p Place) (Seller, error) {
 		client.Close()
 		return nil, err
 	}
-	locker, err := lock.New(backend, lock.Options{Lease: Lease, MaxWait: fencedWait})
+	locker, err := lock.New(backend, lock.Options{Lease: p.Lease, MaxWait: fencedWait})
 	if err != nil {
 		client.Close()
 		return nil, err

@@ -25,7 +25,7 @@ func redisUnitNumber() Way {
 		Needs:    []Need{Redis},
 		Promises: Promises{NeverOversells: true, SurvivesCrash: true},
 		Open: func(_ context.Context, p Place) (Seller, error) {
-			return unitSeller{newRedisShop(p)}, nil
+			return unitSeller{newRedisShop(p), p.Lease}, nil
 		},
 	}
 }
@@ -33,13 +33,15 @@ func redisUnitNumber() Way {
 const (
 	keyCursor = "lab:cursor"   // the last number given out
 	keyTotal  = "lab:total"    // how many units have numbers
-	keyToken  = "lab:token:%d" // who has taken a unit, for tokenLife or for good
+	keyToken  = "lab:token:%d" // who has taken a unit, for a lease or for good
 
-	tokenLife = 200 * time.Millisecond
 	unitTries = 3
 )
 
-type unitSeller struct{ redisShop }
+type unitSeller struct {
+	redisShop
+	lease time.Duration // of a token that has no order yet
+}
 
 // Begin says how many numbers there are.
 func (s unitSeller) Begin(ctx context.Context, units int) error {
@@ -64,7 +66,7 @@ func (s unitSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 			return SoldOut, err
 		}
 		token := fmt.Sprintf(keyToken, number%total)
-		err = s.db.SetArgs(ctx, token, o.ID, redis.SetArgs{Mode: "NX", TTL: tokenLife}).Err()
+		err = s.db.SetArgs(ctx, token, o.ID, redis.SetArgs{Mode: "NX", TTL: s.lease}).Err()
 		if err == nil {
 			return Granted, s.keep(ctx, token, o)
 		}

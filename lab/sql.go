@@ -51,6 +51,7 @@ func openMariaDB(p Place) (*sql.DB, error) {
 	cfg.Net, cfg.Addr, cfg.DBName = "tcp", host, database
 	cfg.InterpolateParams = true // one round trip for a statement
 	cfg.ClientFoundRows = true
+	cfg.Logger = &mysql.NopLogger{} // a seller that dies says nothing
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, err

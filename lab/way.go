@@ -71,6 +71,9 @@ type Place struct {
 	Postgres string   `json:"postgres"` // postgres://…
 	MariaDB  string   `json:"mariadb"`  // mysql://…
 	Folder   string   `json:"folder"`   // for files of the sale
+	// Lease is how long locks and tokens are kept for a seller that says nothing
+	// more.
+	Lease time.Duration `json:"lease"`
 	// Connections is how many buyers are served at the same time.
 	Connections int `json:"connections"`
 	// Work is how long a seller takes between two steps that are not one: when it
