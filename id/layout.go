@@ -35,8 +35,8 @@ type Layout struct {
 }
 
 // Standard returns the layout for up to 2^nodeBits nodes: the largest steps
-// with which a node makes 4000 ids in a millisecond without running ahead of the
-// clock (2000 with 10 bits). 8 is a good choice. Other numbers than 0 to
+// with which a node makes about 4000 ids in a millisecond without running ahead
+// of the clock (2000 with 10 bits). 8 is a good choice. Other numbers than 0 to
 // MaxNodeBits make a layout that Validate refuses.
 func Standard(nodeBits int) Layout {
 	l := Layout{EpochMs: EpochMs, NodeBits: nodeBits, StepBits: 1}
@@ -44,18 +44,18 @@ func Standard(nodeBits int) Layout {
 		return l
 	}
 	room := 3 * 1 << l.seedBits()
-	for room >= 4000*mean(l.StepBits+1) {
+	for 2*room >= 4000*twiceMean(l.StepBits+1) {
 		l.StepBits++
 	}
 	l.StartBits = l.StepBits
-	for spare := room - 2040*mean(l.StepBits); l.StartBits < l.seedBits() && 4*l.startCost(l.StartBits+1) <= spare; {
+	for spare := room - 1020*twiceMean(l.StepBits); l.StartBits < l.seedBits() && 4*l.startCost(l.StartBits+1) <= spare; {
 		l.StartBits++
 	}
 	return l
 }
 
-// mean is the mean of a random step of 1 to 2^bits, rounded up.
-func mean(bits int) int { return (1<<bits + 2) / 2 }
+// twiceMean is twice the mean of a random step of 1 to 2^bits.
+func twiceMean(bits int) int { return 1<<bits + 1 }
 
 // startCost is what the larger steps at the beginning of a millisecond take
 // from its range, on the average: the same for every doubling.
@@ -87,7 +87,7 @@ func (l Layout) Nodes() int { return 1 << l.NodeBits }
 // PerMillisecond returns about how many ids a node makes in a millisecond
 // before they run ahead of the clock, if it begins as high as it can.
 func (l Layout) PerMillisecond() int {
-	return (3*1<<l.seedBits() - l.startCost(l.StartBits)) / mean(l.StepBits)
+	return 2 * (3*1<<l.seedBits() - l.startCost(l.StartBits)) / twiceMean(l.StepBits)
 }
 
 // Time returns when an id was made, to the millisecond: by the clock of its

@@ -38,7 +38,10 @@ func TestClaimIDsAreMadeAsEver(t *testing.T) {
 		clock := func() time.Time { return now }
 		var seed [2]uint64
 		draw := func(i int) func() uint64 {
-			return func() uint64 { seed[i] = seed[i]*6364136223846793005 + 1442695040888963407; return seed[i] ^ seed[i]>>29 }
+			return func() uint64 {
+				seed[i] = seed[i]*6364136223846793005 + 1442695040888963407
+				return seed[i] ^ seed[i]>>29
+			}
 		}
 		old := &oldIDs{now: clock, random: draw(0), stepBits: 7, seedBits: 20, last: last}
 		cfg := Config{Layout: Layout{EpochMs: EpochMs, StartBits: 7, StepBits: 7}, Now: clock, Random: draw(1), Last: ID(last)}
