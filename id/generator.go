@@ -2,8 +2,6 @@ package id
 
 import (
 	"fmt"
-	mathrand "math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -18,11 +16,8 @@ import (
 // clock until it has caught up.
 type Generator struct {
 	now    func() time.Time
-	random func() uint64 // nil: chacha, under the lock
+	random func() uint64
 	node   int
-
-	mu     sync.Mutex
-	chacha *mathrand.ChaCha8
 	series series
 }
 
@@ -54,10 +49,11 @@ func New(cfg Config) (*Generator, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	g := &Generator{now: cfg.Now, random: cfg.Random, node: cfg.Node, series: newSeries(cfg.Layout, cfg.Last)}
-	if g.random == nil {
-		g.chacha = newChaCha()
+	if cfg.Random == nil {
+		cfg.Random = newDice().uint64
 	}
+	g := &Generator{now: cfg.Now, random: cfg.Random, node: cfg.Node}
+	g.series.begin(cfg.Layout, cfg.Last)
 	return g, nil
 }
 
@@ -65,21 +61,17 @@ func New(cfg Config) (*Generator, error) {
 // after the epoch, it panics: an id that has been there before would be worse.
 func (g *Generator) Next() ID {
 	ms := g.now().UnixMilli() - g.series.layout.EpochMs
-	var r uint64
-	if g.random != nil {
-		r = g.random()
+	r := g.random()
+	for {
+		last := g.series.last.Load()
+		n, fresh := g.series.propose(last, ms, r)
+		if n < last || g.series.ms(n) >= 1<<timeBits {
+			panic("id: the 63 bits are used up: the last id was " + g.series.id(last, g.node).String())
+		}
+		if g.series.take(last, n, fresh) {
+			return g.series.id(n, g.node)
+		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.random == nil {
-		r = g.chacha.Uint64()
-	}
-	n, fresh := g.series.propose(ms, r)
-	if g.series.ms(n) >= 1<<timeBits {
-		panic("id: the 63 bits are used up: the last id was " + g.series.id(g.series.last, g.node).String())
-	}
-	g.series.take(n, fresh)
-	return g.series.id(n, g.node)
 }
 
 // Layout returns the layout of the ids.

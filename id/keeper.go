@@ -101,8 +101,8 @@ func (n *Node) credible(l Lease) error {
 func (n *Node) adopt(l Lease, heard time.Duration) {
 	epoch := n.cfg.Layout.EpochMs
 	n.lease = l
-	n.base = time.Duration(l.NowMs-epoch)*time.Millisecond - heard
-	n.from, n.until = l.FromMs-epoch, l.UntilMs-epoch
+	n.window.Store(&window{number: l.Number, base: time.Duration(l.NowMs-epoch)*time.Millisecond - heard,
+		from: l.FromMs - epoch, until: l.UntilMs - epoch})
 }
 
 func (n *Node) isClosed() bool {
@@ -119,22 +119,22 @@ func (n *Node) Close() error {
 	closed := n.closed
 	n.closed = true
 	n.mu.Unlock()
+	last := n.series.last.Swap(ended) // from here on nobody takes a number
 	n.stop()
 	<-n.kept
 	if closed {
 		return nil
 	}
-	return n.giveBack()
+	return n.giveBack(n.series.ms(last) + 1 + n.cfg.Layout.EpochMs)
 }
 
-// giveBack releases what the node has. It comes after the last id.
-func (n *Node) giveBack() error {
+// giveBack releases what the node has, of which it has used some.
+func (n *Node) giveBack(usedMs int64) error {
 	n.asking.Lock() // a Renew that somebody called may still be under way
 	defer n.asking.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Timeout)
 	defer cancel()
-	used := n.series.ms(n.series.last) + 1 + n.cfg.Layout.EpochMs
-	if err := n.store.Release(ctx, n.Lease().Number, n.owner, used); err != nil {
+	if err := n.store.Release(ctx, n.Lease().Number, n.owner, usedMs); err != nil {
 		return fmt.Errorf("id: number %d stays taken until %s: %w", n.Lease().Number, at(n.Lease().UntilMs), err)
 	}
 	return nil

@@ -112,6 +112,6 @@ func (l Layout) seriesBits() int { return lowBits - l.NodeBits }
 func (l Layout) seedBits() int   { return l.seriesBits() - 2 }
 
 // stepBits is the size of the step after the k-th id of a millisecond, k ≥ 1.
-func (l *Layout) stepBits(k uint) uint {
-	return uint(max(l.StepBits, l.StartBits+1-bits.Len(k)))
+func (l *Layout) stepBits(k uint32) uint {
+	return uint(max(l.StepBits, l.StartBits+1-bits.Len32(max(k, 1))))
 }

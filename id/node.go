@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,15 +23,22 @@ type Node struct {
 	stop   context.CancelFunc
 	kept   chan struct{} // closed when the keeper has ended
 
-	mu     sync.Mutex
-	random *mathrand.ChaCha8
+	dice   *dice
 	series series
+	window atomic.Pointer[window]
+
+	mu     sync.Mutex
 	lease  Lease
-	base   time.Duration // from the epoch to elapsed() = 0, by the store's clock
-	from   int64         // the window, in ms since the epoch
-	until  int64
 	cause  error // why the last attempt to renew has failed
 	closed bool
+}
+
+// window is a lease as Next needs it. It is never changed, only replaced; who
+// still has an old one makes ids in it, with its number, or none.
+type window struct {
+	number      int
+	base        time.Duration // from the epoch to elapsed() = 0, by the store's clock
+	from, until int64         // in ms since the epoch
 }
 
 // NodeConfig is how a Node is made.
@@ -98,8 +105,8 @@ func Join(ctx context.Context, store Store, cfg NodeConfig) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	n := &Node{store: store, cfg: cfg, owner: rand.Text(), kept: make(chan struct{}),
-		random: newChaCha(), series: newSeries(cfg.Layout, cfg.Last)}
+	n := &Node{store: store, cfg: cfg, owner: rand.Text(), kept: make(chan struct{}), dice: newDice()}
+	n.series.begin(cfg.Layout, cfg.Last)
 	if cfg.Now == nil {
 		n.cfg.Now = time.Now
 		start := time.Now()
@@ -128,23 +135,28 @@ func Join(ctx context.Context, store Store, cfg NodeConfig) (*Node, error) {
 // so many ids have run ahead of the clock that the window is used up, the error is
 // ErrNoLease, and wraps why it was not renewed; after Close it is ErrClosed.
 func (n *Node) Next() (ID, error) {
-	elapsed := n.elapsed()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	ms := int64(n.base+elapsed) / int64(time.Millisecond)
-	if ms < n.from {
-		ms = n.from
+	elapsed, r := n.elapsed(), n.dice.uint64()
+	for {
+		w := n.window.Load()
+		ms := max(int64(w.base+elapsed)/int64(time.Millisecond), w.from)
+		last := n.series.last.Load()
+		next, fresh := n.series.propose(last, ms, r)
+		if last == ended || ms >= w.until || n.series.ms(next) >= w.until {
+			if last == ended || w == n.window.Load() {
+				return 0, n.refusal(max(ms, n.series.ms(last)))
+			}
+			continue // there is a new window
+		}
+		if n.series.take(last, next, fresh) {
+			return n.series.id(next, w.number), nil
+		}
 	}
-	next, fresh := n.series.propose(ms, n.random.Uint64())
-	if ms >= n.until || n.series.ms(next) >= n.until || n.closed {
-		return 0, n.refusal(max(ms, n.series.ms(next)))
-	}
-	n.series.take(next, fresh)
-	return n.series.id(next, n.lease.Number), nil
 }
 
 // refusal says why there is no id for a time.
 func (n *Node) refusal(ms int64) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.closed {
 		return fmt.Errorf("id: the node is %w", ErrClosed)
 	}
@@ -166,10 +178,11 @@ func (n *Node) Lease() Lease {
 // Ahead returns by how much the last id is ahead of the clock by which ids are
 // made: 0 unless there are more ids than fit into their milliseconds.
 func (n *Node) Ahead() time.Duration {
-	elapsed := n.elapsed()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return max(0, time.Duration(n.series.ms(n.series.last))*time.Millisecond-n.base-elapsed)
+	last := n.series.last.Load()
+	if last == ended {
+		return 0
+	}
+	return max(0, time.Duration(n.series.ms(last))*time.Millisecond-n.window.Load().base-n.elapsed())
 }
 
 // Err returns why the last attempt to renew the lease has failed; nil if it has
