@@ -81,3 +81,25 @@ func TestAnIDTellsItsTimeAndIsNotFoundByCounting(t *testing.T) {
 		t.Fatalf("only %d different steps in 200 ids: the next one can be guessed", len(steps))
 	}
 }
+
+// TestClaimIDsHaveTheirLayout, bit by bit: those that are on disks were made so.
+func TestClaimIDsHaveTheirLayout(t *testing.T) {
+	const r = 0xfedcba9876543210
+	at := time.Date(2026, 11, 11, 8, 30, 0, 0, time.UTC)
+	ms := at.UnixMilli() - time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	cfg := Config{Now: func() time.Time { return at }, Random: func() uint64 { return r }, Node: 0xab}
+	for shared, want := range map[bool][]ID{
+		false: {ID(ms<<22 | r>>44), ID(ms<<22 | r>>44 + 0x11), ID(ms<<22 | r>>44 + 0x22)},
+		true:  {ID(ms<<22 | r>>52<<8 | 0xab), ID(ms<<22 | (r>>52+1)<<8 | 0xab), ID(ms<<22 | (r>>52+2)<<8 | 0xab)},
+	} {
+		g, err := newIDs(&cfg, 0, shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if n := g.next(); n != want[i] {
+				t.Errorf("shared: %v, id %d is %b, want %b", shared, i, n, want[i])
+			}
+		}
+	}
+}

@@ -49,18 +49,21 @@ func TestIDsGrowWhateverTheClockDoes(t *testing.T) {
 	})
 }
 
+// TestManyGoroutinesAndManyNodesShareNothing, also while the clock stands still,
+// and two who took the same number for the last one would often make the same.
 func TestManyGoroutinesAndManyNodesShareNothing(t *testing.T) {
-	l := Standard(3)
+	l := Standard(10)
+	clocks := []func() time.Time{time.Now, func() time.Time { return singlesDay }}
 	made := make([][]ID, 8)
 	var wg sync.WaitGroup
-	for node := range 2 {
-		g, err := New(Config{Layout: l, Node: node})
+	for node, now := range clocks {
+		g, err := New(Config{Layout: l, Node: node, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 4 {
 			wg.Go(func() {
-				for range 20_000 {
+				for range 60_000 {
 					made[4*node+i] = append(made[4*node+i], g.Next())
 				}
 			})
@@ -74,8 +77,8 @@ func TestManyGoroutinesAndManyNodesShareNothing(t *testing.T) {
 	}
 	all := slices.Concat(made...)
 	slices.Sort(all)
-	if n := len(slices.Compact(all)); n != 160_000 {
-		t.Errorf("%d different ids of 160000", n)
+	if n := len(slices.Compact(all)); n != 480_000 {
+		t.Errorf("%d different ids of 480000", n)
 	}
 }
 

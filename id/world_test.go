@@ -61,6 +61,38 @@ type world struct {
 	now    time.Time // of the store
 	nodes  []*citizen
 	seen   map[id.ID]bool
+	used   []*span
+}
+
+// span is from when to when the ids were that a node made in one window: other
+// nodes made none with that number between them. Ids are so sparse that an
+// overlap would hardly ever be seen in them.
+type span struct {
+	by         *citizen
+	lease      id.Lease
+	first, end int64
+}
+
+// note adds an id to the span of its window, and says whether somebody else was
+// there.
+func (w *world) note(c *citizen, l id.Lease, ms int64) (clash *span) {
+	var mine *span
+	for _, s := range w.used {
+		if s.by == c && s.lease.Number == l.Number && s.lease.FromMs == l.FromMs {
+			mine = s
+		}
+	}
+	if mine == nil {
+		mine = &span{by: c, lease: l, first: ms}
+		w.used = append(w.used, mine)
+	}
+	mine.end = ms + 1
+	for _, s := range w.used {
+		if s.by != c && s.lease.Number == l.Number && s.first < mine.end && mine.first < s.end {
+			return s
+		}
+	}
+	return nil
 }
 
 // TestWhateverHappensIDsDiffer: clocks that go forward, back or not at all, each
@@ -125,6 +157,9 @@ func (w *world) draw(t *rapid.T) {
 			t.Fatalf("%d of %d, after %d, seen: %v; %+v", next, ms, c.last, w.seen[next], lease)
 		}
 		w.seen[next], c.last = true, next
+		if clash := w.note(c, lease, ms); clash != nil {
+			t.Fatalf("number %d had ids of another node from %d to %d; this one made one of %d", lease.Number, clash.first, clash.end, ms)
+		}
 	}
 }
 

@@ -126,6 +126,10 @@ func pause(t *testing.T, r Register) {
 	offset.Store(-int64(time.Hour))
 	made = append(made, draw(t, a, 1000))
 
+	if last, from := slices.Max(made[3]), cfg.Layout.Least(time.UnixMilli(b.Lease().FromMs)); last >= from {
+		t.Errorf("it made %d, and the other's window began with %d", last, from)
+	}
+
 	store.paused.Store(false)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)

@@ -162,6 +162,10 @@ func TestAProcessThatStandsStill(t *testing.T) {
 	for c.read() { // until it sees that its window is over
 	}
 	ours = append(ours, draw(t, node, 20_000)...)
+	if last, from := slices.Max(c.ids), onlyOne().Layout.Least(time.UnixMilli(node.Lease().FromMs)); last >= from {
+		t.Errorf("the child has made %d before it saw that its window is over; ours began with %d", last, from)
+	}
+	asleep := len(c.ids)
 	if err := node.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +179,9 @@ func TestAProcessThatStandsStill(t *testing.T) {
 		if n, err := strconv.ParseInt(c.lines.Text(), 10, 64); err == nil { // the last line may be cut
 			c.ids = append(c.ids, id.ID(n))
 		}
+	}
+	if first := c.ids[asleep]; first <= slices.Max(ours) {
+		t.Errorf("the child goes on with %d, ours ended with %d", first, slices.Max(ours))
 	}
 	heir := joinSoon(t, store)
 	ours = append(ours, draw(t, heir, 20_000)...)
