@@ -99,13 +99,17 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{gate: cfg.Gate, ledger: cfg.Ledger, now: cfg.Now, log: cfg.Log, observe: cfg.Observe,
 		catalog: &catalog{}, watch: newWatch(), operator: make(chan struct{}, 1)}
-	if gate, ok := cfg.Gate.(Shared); ok {
-		s.desk = newDesk(cfg, newNodeIDs(cfg.Now, cfg.Random, last, cfg.Node), s.catalog, s.watch)
+	gate, shared := cfg.Gate.(Shared)
+	ids, err := newIDs(&cfg, last, shared)
+	if err != nil {
+		return nil, err
+	}
+	s.desk = newDesk(cfg, ids, s.catalog, s.watch)
+	if shared {
 		s.node = newNode(cfg, gate, s.desk)
 		s.desk.node = s.node
 		err = s.node.open(ctx)
 	} else {
-		s.desk = newDesk(cfg, newIDs(cfg.Now, cfg.Random, last), s.catalog, s.watch)
 		err = s.takeOver(ctx)
 	}
 	if err != nil {

@@ -50,6 +50,10 @@ func TestEveryArrowCanBreak(t *testing.T) {
 		"cmd/rushgate/a.go":       "package main; import _ \"rushgate/ledger/sqlite\"",
 		"lock/a.go":               "package lock; import _ \"rushgate\"",
 		"id/a.go":                 "package id; import _ \"rushgate/gate/memory\"", // reaches the root through it
+		"f.go":                    "package rushgate; import _ \"rushgate/id/redis\"",
+		"id/b.go":                 "package id; import _ \"rushgate/limit\"",
+		"id/sql/a.go":             "package sql; import _ \"rushgate/internal/testenv\"",
+		"id/redis/a.go":           "package redis; import _ \"rushgate/id/idtest\"",
 		"bench/load/a.go":         "package load; import _ \"rushgate\"",
 		"internal/lifecycle/a.go": "package lifecycle; import _ \"rushgate\"",
 		"server/c.go":             "package server; import _ \"rushgate/app\"",
@@ -72,6 +76,8 @@ func TestEveryArrowCanBreak(t *testing.T) {
 func TestWhatIsAllowedIsNotForbidden(t *testing.T) {
 	tree, err := Load(fstest.MapFS{
 		"a.go":                       file("package rushgate; import _ \"log/slog\""),
+		"b.go":                       file("package rushgate; import _ \"rushgate/id\""),
+		"id/redis/a.go":              file("package redis; import _ \"rushgate/id\""),
 		"a_test.go":                  file("package rushgate_test; import _ \"rushgate/gate/memory\""),
 		"gate/memory/a.go":           file("package memory; import _ \"rushgate\""),
 		"gate/memory/a_test.go":      file("package memory; import _ \"rushgate/gate/gatetest\""),
