@@ -25,6 +25,9 @@ type scene struct {
 	exact    bool // nothing may be stranded either
 	once     bool // nobody may have two
 	complete bool // the first seller was done before the interruption
+	vain     bool // it gave up before the interruption: to be played again
+
+	contended bool // the first seller has turned its buyer away
 
 	mu     sync.Mutex
 	heard  []lab.Order // who heard that they have one
@@ -149,14 +152,16 @@ func (s *scene) start() <-chan struct{} {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), generous)
 		defer cancel()
 		o := lab.Order{ID: "u1-1", User: "u1"}
-		if answer, err := s.first.Buy(ctx, o); err == nil && answer == lab.Granted {
+		answer, err := s.first.Buy(ctx, o)
+		if err == nil && answer == lab.Granted {
 			s.hear(o)
 		}
+		s.contended = err != nil || answer == lab.Contended
 	}()
 	select {
 	case <-stuck:
 	case <-done:
-		s.complete = true
+		s.complete, s.vain = !s.contended, s.contended
 	}
 	return done
 }
