@@ -50,6 +50,9 @@ func lowest(a, b int64) (int64, int64) {
 // mulDiv returns x·y/d rounded down, and the remainder. The quotient must fit.
 func mulDiv(x, y, d int64) (quotient, remainder int64) {
 	hi, lo := bits.Mul64(uint64(x), uint64(y))
+	if hi == 0 { // divides faster
+		return int64(lo / uint64(d)), int64(lo % uint64(d))
+	}
 	q, r := bits.Div64(hi, lo, uint64(d))
 	return int64(q), int64(r)
 }

@@ -7,6 +7,9 @@ package limit
 
 // cost returns how long n units take to refill.
 func (p *Policy) cost(n int64) span {
+	if n == 1 { // nearly always
+		return p.unit
+	}
 	q, r := mulDiv(n, p.b, p.a)
 	return span{q, r}
 }
@@ -58,7 +61,7 @@ func (p *Policy) giveToBucket(c *cell, now, n int64, taken Receipt) {
 	c.standing = Standing{A: fullAt.us, B: fullAt.frac}
 }
 
-func (p *Policy) bucketAnswer(now, n int64, s Standing) (remaining, retry, reset int64) {
+func (p *Policy) bucketAnswer(granted bool, now, n int64, s Standing) (remaining, retry, reset int64) {
 	at, fullAt := span{now, 0}, span{s.A, s.B}
 	missing := span{}
 	if at.less(fullAt) {
@@ -67,8 +70,10 @@ func (p *Policy) bucketAnswer(now, n int64, s Standing) (remaining, retry, reset
 	if have := p.full.minus(missing, p.a); have.us >= 0 {
 		remaining = p.unitsIn(have)
 	}
-	wait := missing.plus(p.cost(n), p.a).minus(p.full, p.a)
-	return remaining, wait.ceil(), missing.ceil()
+	if !granted {
+		retry = missing.plus(p.cost(n), p.a).minus(p.full, p.a).ceil()
+	}
+	return remaining, retry, missing.ceil()
 }
 
 // unitsIn returns how many whole units refill in a time, which is at most full.

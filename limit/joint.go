@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
 )
 
@@ -49,18 +50,18 @@ func (j *MemoryJoint) decide(asks []Ask, what mode) (Verdict, error) {
 	if err := CheckAsks(j.rules, asks); err != nil {
 		return Verdict{}, err
 	}
-	shards := j.lock(asks)
-	defer unlock(shards)
+	parts := j.lock(asks)
+	defer unlock(parts)
 	now, results := int64(0), make([]Result, len(asks))
-	for i, s := range shards {
+	for i, s := range parts {
 		results[i].Granted = true
-		if s == nil {
+		if s.shard == nil {
 			continue
 		}
 		if now == 0 {
 			now = s.clock.now()
 		}
-		granted, after, err := s.decideLocked(asks[i].Key, now, asks[i].N, look)
+		granted, after, err := s.decideLocked(s.hash, asks[i].Key, now, asks[i].N, look)
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -70,27 +71,27 @@ func (j *MemoryJoint) decide(asks []Ask, what mode) (Verdict, error) {
 	if !v.Granted || what == look {
 		return v, nil
 	}
-	return v, j.commit(shards, asks, now, results)
+	return v, j.commit(parts, asks, now, results)
 }
 
 // commit takes what every rule has granted. One that has no room for a new key
 // must say so before another has taken.
-func (j *MemoryJoint) commit(shards []*shard, asks []Ask, now int64, results []Result) error {
-	for i, s := range shards {
-		if s == nil || asks[i].N == 0 {
+func (j *MemoryJoint) commit(parts []part, asks []Ask, now int64, results []Result) error {
+	for i, s := range parts {
+		if s.shard == nil || asks[i].N == 0 {
 			continue
 		}
-		if _, known := s.index[asks[i].Key]; !known {
+		if s.find(s.hash, asks[i].Key) < 0 {
 			if err := s.makeRoom(now); err != nil {
 				return err
 			}
 		}
 	}
-	for i, s := range shards {
-		if s == nil {
+	for i, s := range parts {
+		if s.shard == nil {
 			continue
 		}
-		_, after, err := s.decideLocked(asks[i].Key, now, asks[i].N, take)
+		_, after, err := s.decideLocked(s.hash, asks[i].Key, now, asks[i].N, take)
 		if err != nil {
 			return err // cannot be: there is room
 		}
@@ -104,32 +105,40 @@ func (j *MemoryJoint) GiveBack(_ context.Context, asks []Ask, taken Verdict) err
 	if err := CheckJointGiveBack(j.rules, asks, taken); err != nil {
 		return err
 	}
-	shards := j.lock(asks)
-	defer unlock(shards)
-	for i, s := range shards {
-		if s != nil {
-			s.giveBack(asks[i].Key, s.clock.now(), asks[i].N, taken.Results[i].receipt)
+	parts := j.lock(asks)
+	defer unlock(parts)
+	for i, s := range parts {
+		if s.shard != nil {
+			s.giveBack(s.hash, asks[i].Key, s.clock.now(), asks[i].N, taken.Results[i].receipt)
 		}
 	}
 	return nil
 }
 
-// lock locks the shards of all keys, in the order of the rules, which is the
-// same for everybody. A rule that is left out has none.
-func (j *MemoryJoint) lock(asks []Ask) []*shard {
-	shards := make([]*shard, len(asks))
-	for i, a := range asks {
-		if a.Key != "" {
-			shards[i] = j.tables[i].shard(a.Key)
-			shards[i].mu.Lock()
-		}
-	}
-	return shards
+// part is the shard of a key, locked. A rule that is left out has none.
+type part struct {
+	*shard
+	hash uint64 // of the key
 }
 
-func unlock(shards []*shard) {
-	for _, s := range shards {
-		if s != nil {
+// lock locks the shards of all keys, in the order of the rules, which is the
+// same for everybody.
+func (j *MemoryJoint) lock(asks []Ask) []part {
+	parts := make([]part, len(asks))
+	for i, a := range asks {
+		if a.Key != "" {
+			m := j.tables[i]
+			hash := maphash.String(m.seed, a.Key)
+			parts[i] = part{m.shard(hash), hash}
+			parts[i].mu.Lock()
+		}
+	}
+	return parts
+}
+
+func unlock(parts []part) {
+	for _, s := range parts {
+		if s.shard != nil {
 			s.mu.Unlock()
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // field means its default.
 type MemoryOptions struct {
 	// MaxKeys is how many keys the store remembers at most; default 1,048,576,
-	// at about 130 bytes each beside the key itself (more for a sliding log).
+	// at about 90 bytes each beside the key itself (more for a sliding log).
 	// One that is new when all of them are in use gets ErrFull: to forget a key
 	// that is not idle would give it a second limit.
 	MaxKeys int
@@ -88,21 +88,23 @@ func (m *Memory) Peek(_ context.Context, key string, n int64) (Result, error) {
 	return m.decide(key, n, look)
 }
 
-func (m *Memory) decide(key string, n int64, what mode) (Result, error) {
+func (m *Memory) decide(key string, n int64, what mode) (r Result, err error) {
 	if err := CheckKey(key); err != nil {
 		return Result{}, err
 	}
 	if err := m.policy.CheckUnits(n); err != nil {
 		return Result{}, err
 	}
-	granted, now, after, err := m.shard(key).decide(key, n, what)
-	switch {
-	case err != nil:
+	hash := maphash.String(m.seed, key)
+	granted, now, after, err := m.shard(hash).decide(hash, key, n, what)
+	if err != nil {
 		return Result{}, err
-	case granted && what == take:
-		return m.policy.Taken(now, n, after), nil
 	}
-	return m.policy.Answer(granted, now, n, after), nil
+	m.policy.answer(&r, granted, now, n, after)
+	if granted && what == take {
+		r.receipt = Receipt{Units: n, At: now, Standing: after}
+	}
+	return r, nil
 }
 
 // GiveBack undoes n units of a Take: see Limiter.
@@ -113,11 +115,12 @@ func (m *Memory) GiveBack(_ context.Context, key string, taken Result, n int64) 
 	if err := CheckGiveBack(taken, n); err != nil {
 		return Result{}, err
 	}
-	s := m.shard(key)
+	hash := maphash.String(m.seed, key)
+	s := m.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := m.clock.now()
-	return m.policy.Answer(true, now, 0, s.giveBack(key, now, n, taken.receipt)), nil
+	return m.policy.Answer(true, now, 0, s.giveBack(hash, key, now, n, taken.receipt)), nil
 }
 
 // Forget lets a key begin anew: see Limiter.
@@ -125,10 +128,11 @@ func (m *Memory) Forget(_ context.Context, key string) error {
 	if err := CheckKey(key); err != nil {
 		return err
 	}
-	s := m.shard(key)
+	hash := maphash.String(m.seed, key)
+	s := m.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i, known := s.index[key]; known {
+	if i := s.find(hash, key); i >= 0 {
 		s.drop(i)
 	}
 	return nil
@@ -154,6 +158,6 @@ func (m *Memory) Sweep() {
 	}
 }
 
-func (m *Memory) shard(key string) *shard { return &m.shards[m.place(key)] }
-
-func (m *Memory) place(key string) uint64 { return maphash.String(m.seed, key) & m.mask }
+// shard returns the part that a key belongs to, by the upper half of its hash:
+// the lower one places it there.
+func (m *Memory) shard(hash uint64) *shard { return &m.shards[hash>>32&m.mask] }

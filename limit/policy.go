@@ -41,6 +41,7 @@ type Policy struct {
 	// empty to full in the time full.
 	a, b int64
 	full span
+	unit span // what one unit takes
 }
 
 // Rate is so many units in so much time.
@@ -69,6 +70,8 @@ func GCRA(rate Rate, burst int64) Policy {
 	p := Policy{kind: KindGCRA, limit: burst, rate: rate}
 	if p.check() == nil {
 		p.a, p.b = lowest(1000*rate.Units, int64(rate.Per))
+		us, frac := mulDiv(1, p.b, p.a)
+		p.unit = span{us, frac}
 		p.full = p.cost(burst)
 	}
 	return p

@@ -16,12 +16,17 @@ type Standing struct{ A, B, C int64 }
 // Answer makes the Result of a decision about n units that was taken at a time
 // (microseconds since 1970) and left a key standing so. All stores answer
 // through it, so that all say the same.
-func (p Policy) Answer(granted bool, now, n int64, s Standing) Result {
-	r := Result{Granted: granted, Limit: p.limit}
+func (p Policy) Answer(granted bool, now, n int64, s Standing) (r Result) {
+	p.answer(&r, granted, now, n, s)
+	return r
+}
+
+func (p *Policy) answer(r *Result, granted bool, now, n int64, s Standing) {
+	r.Granted, r.Limit = granted, p.limit
 	var remaining, retry, reset int64
 	switch p.kind {
 	case KindGCRA:
-		remaining, retry, reset = p.bucketAnswer(now, n, s)
+		remaining, retry, reset = p.bucketAnswer(granted, now, n, s)
 	case KindFixed, KindAligned:
 		remaining, retry, reset = p.windowAnswer(now, s)
 	case KindCounter:
@@ -33,12 +38,12 @@ func (p Policy) Answer(granted bool, now, n int64, s Standing) Result {
 	if !granted {
 		r.RetryAfter = micros(max(retry, 0))
 	}
-	return r
 }
 
 // Taken is an Answer with the receipt of what was taken.
 func (p Policy) Taken(now, n int64, s Standing) Result {
-	r := p.Answer(true, now, n, s)
+	var r Result
+	p.answer(&r, true, now, n, s)
 	r.receipt = Receipt{Units: n, At: now, Standing: s}
 	return r
 }
