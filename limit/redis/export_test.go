@@ -4,15 +4,15 @@ package redis
 // and keys stay, since their server's own clock does not go as the test's does.
 const fakeTimeLua = `
 local function clock() return tonumber(ARGV[#ARGV]) end
-local function life(us) return us > 0 and '600000' or '0' end
+local function life(us) return us > 0 and 600000 or 0 end
 `
 
 // Tell lets a limiter decide at the times of a test.
 func (l *Limiter) Tell(micros func() int64) {
-	l.clock, l.script = micros, newScript(fakeTimeLua, l.rules)
+	l.clock, l.script = micros, newScript(fakeTimeLua, oneLua, l.rules)
 }
 
 // Tell lets a joint decide at the times of a test.
 func (j *Joint) Tell(micros func() int64) {
-	j.clock, j.script = micros, newScript(fakeTimeLua, j.rules)
+	j.clock, j.script = micros, newScript(fakeTimeLua, decideLua, j.rules)
 }

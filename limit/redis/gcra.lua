@@ -21,13 +21,9 @@ local function bucket_read(key, now)
 end
 
 local function bucket_write(key, now, us, frac)
-  if us < now or us == now and frac == 0 then
-    redis.call('DEL', key)
-    return
-  end
-  local value = string.format('%.0f', us)
-  if frac > 0 then value = value .. string.format(' %.0f', frac) end
-  redis.call('SET', key, value, 'PX', life(us - now + 1))
+  local value = us
+  if frac > 0 then value = string.format('%.0f %.0f', us, frac) end
+  redis.call('SET', key, value, 'PX', life(math.max(us - now, 0) + 1))
 end
 
 kinds.g = {
@@ -54,7 +50,7 @@ kinds.g = {
     us, frac = us + tonumber(ARGV[at]), frac + tonumber(ARGV[at + 1])
     local a = tonumber(ARGV[at + 4])
     if frac >= a then us, frac = us + 1, frac - a end
-    if us > now or frac > 0 then bucket_write(key, now, us, frac) end
+    bucket_write(key, now, us, frac)
     return us, frac, 0
   end,
 
@@ -64,8 +60,8 @@ kinds.g = {
     if worth < 0 then return us, frac, 0 end
     us, frac = us - worth, frac - worthfrac
     if frac < 0 then us, frac = us - 1, frac + tonumber(ARGV[at + 4]) end
-    if us < now then us, frac = now, 0 end
     bucket_write(key, now, us, frac)
+    if us < now then us, frac = now, 0 end
     return us, frac, 0
   end,
 

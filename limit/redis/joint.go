@@ -22,7 +22,7 @@ func NewJoint(client rueidis.Client, given []limit.Rule, options Options) (*Join
 	if options.Slot == "" {
 		return nil, fmt.Errorf("%w Slot: rules that are decided together need one, so that a cluster keeps their keys on one server", limit.ErrInvalid)
 	}
-	rules, s, err := prepare(client, given, &options)
+	rules, s, err := prepare(client, decideLua, given, &options)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,14 @@ type Limiter struct {
 // in whatever process they are. ErrInvalid says what is wrong with the rule or
 // the options.
 func New(client rueidis.Client, r limit.Rule, options Options) (*Limiter, error) {
-	rules, s, err := prepare(client, []limit.Rule{r}, &options)
+	rules, s, err := prepare(client, oneLua, []limit.Rule{r}, &options)
 	if err != nil {
 		return nil, err
 	}
 	return &Limiter{server: s, rules: rules}, nil
 }
 
-func prepare(client rueidis.Client, given []limit.Rule, o *Options) ([]rule, server, error) {
+func prepare(client rueidis.Client, end string, given []limit.Rule, o *Options) ([]rule, server, error) {
 	if client == nil {
 		return nil, server{}, fmt.Errorf("%w client: there is none", limit.ErrInvalid)
 	}
@@ -39,7 +39,7 @@ func prepare(client rueidis.Client, given []limit.Rule, o *Options) ([]rule, ser
 	for i, r := range given {
 		rules[i] = newRule(r, o)
 	}
-	return rules, server{client: client, script: newScript(timeLua, rules), timeout: o.Timeout}, nil
+	return rules, server{client: client, script: newScript(timeLua, end, rules), timeout: o.Timeout}, nil
 }
 
 // Policy returns the policy.

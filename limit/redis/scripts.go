@@ -22,6 +22,8 @@ var (
 	counterLua string
 	//go:embed log.lua
 	logLua string
+	//go:embed one.lua
+	oneLua string
 	//go:embed decide.lua
 	decideLua string
 )
@@ -29,9 +31,10 @@ var (
 // script is a Lua script and the hash by which a server that has it runs it.
 type script struct{ body, sha string }
 
-// newScript makes the script for rules of these kinds: of no more parts than
-// they need, for all of it is run each time.
-func newScript(time string, rules []rule) *script {
+// newScript makes the script that decides about rules of these kinds, with
+// one.lua or decide.lua at its end: of no more parts than they need, for all of
+// it is run each time.
+func newScript(time, end string, rules []rule) *script {
 	var b strings.Builder
 	b.WriteString(time)
 	b.WriteString("local kinds = {}\n")
@@ -45,7 +48,7 @@ func newScript(time string, rules []rule) *script {
 			b.WriteString(part.body)
 		}
 	}
-	b.WriteString(decideLua)
+	b.WriteString(end)
 	s := &script{body: b.String()}
 	sum := sha1.Sum([]byte(s.body))
 	s.sha = hex.EncodeToString(sum[:])
