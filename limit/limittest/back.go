@@ -1,6 +1,7 @@
 package limittest
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,4 +85,29 @@ func peek(t T, l limit.Limiter, key string, n int64) limit.Result {
 	t.Helper()
 	r, err := l.Peek(background(), key, n)
 	return must(t, r, err)
+}
+
+// Within ends a test if units that were granted at times, in microseconds on the
+// store's own clock, are more than a policy promises.
+func Within(t T, p limit.Policy, granted []int64) {
+	t.Helper()
+	slices.Sort(granted)
+	width, first, sum := p.Window().Microseconds(), 0, int64(0)
+	grants := make([]grant, len(granted))
+	for i, at := range granted {
+		grants[i] = grant{at, 1}
+		for granted[first] <= at-width {
+			first, sum = first+1, sum-1
+		}
+		if sum++; p.Kind() != limit.KindGCRA && sum > p.Limit() {
+			t.Fatalf("%s: %d in one window that ends at %d", p, sum, at)
+		}
+	}
+	if p.Kind() == limit.KindGCRA && len(grants) > 0 {
+		for end := 1; end <= len(grants); end += 1 + len(grants)/200 { // each is a look at all before it
+			if !withinBucket(p, grants[:end]) {
+				t.Fatalf("%s: more than burst + rate·t, up to %d", p, grants[end-1].at)
+			}
+		}
+	}
 }
