@@ -100,7 +100,7 @@ func CheckName(name string) error {
 		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 	}
 	if !ok {
-		return fmt.Errorf("%w name of a rule: %q is not 1 to 64 of a-z, 0-9, _, - and .", ErrInvalid, name)
+		return fmt.Errorf("%w name of a rule: %q must be 1 to 64 of a-z, 0-9, dots, dashes and underscores", ErrInvalid, name)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func bytes(b *testing.B, open func(*testing.B, bucket) take) {
 		before := heap()
 		take := open(b, bucket{1, 1e9})
 		for i := range many {
-			for range 100 { // or the bucket is full again before the last key comes
+			for range 10 { // or the bucket is full again before the last key comes
 				if _, err := take("user-" + strconv.Itoa(10_000_000+i)); err != nil {
 					b.Fatal(err)
 				}

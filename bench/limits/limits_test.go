@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -22,30 +24,51 @@ type load struct {
 
 func loads() []load {
 	plenty := bucket{1, 1e9} // which does not become full meanwhile, and be forgotten
-	return []load{{"hot", plenty, 1}, {"refused", bucket{1, 1}, 1}, {"many", plenty, 100_000}}
+	return []load{{"hot", plenty, 1}, {"refused", bucket{1, 1}, 1}, {"many", plenty, 20_000}}
 }
 
-// measure asks a library, with one caller and with 64.
-func measure(b *testing.B, name string, open func(*testing.B, bucket) take) {
+// library is one that is measured.
+type library struct {
+	name string
+	open func(*testing.B, bucket) take
+}
+
+// measure asks libraries in turn, with one caller and with 64.
+func measure(b *testing.B, libraries ...library) {
 	for _, l := range loads() {
 		keys := make([]string, l.keys)
 		for i := range keys {
 			keys[i] = fmt.Sprintf("user-%08d", i)
 		}
 		for _, callers := range []int{1, 64} {
-			b.Run(fmt.Sprintf("%s/%s/callers=%d", name, l.name, callers), func(b *testing.B) {
-				ask(b, open(b, l.bucket), keys, callers, l.name != "refused")
-			})
+			for _, lib := range libraries {
+				b.Run(fmt.Sprintf("%s/callers=%d/%s", l.name, callers, lib.name), func(b *testing.B) {
+					ask(b, lib.open(b, l.bucket), keys, callers, l.name != "refused")
+				})
+			}
 		}
 	}
 }
 
-func ask(b *testing.B, take take, keys []string, callers int, plenty bool) {
-	for _, key := range keys { // all are known before it counts
-		if _, err := take(key); err != nil {
-			b.Fatal(err)
-		}
+// warm lets all keys be known before it counts.
+func warm(b *testing.B, take take, keys []string) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
+				if _, err := take(keys[i]); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
 	}
+	all.Wait()
+}
+
+func ask(b *testing.B, take take, keys []string, callers int, plenty bool) {
+	warm(b, take, keys)
 	procs := runtime.GOMAXPROCS(0)
 	if callers == 1 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

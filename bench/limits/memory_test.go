@@ -13,9 +13,7 @@ import (
 )
 
 func BenchmarkMemory(b *testing.B) {
-	measure(b, "ours", memory)
-	measure(b, "xtime", xtime)
-	measure(b, "throttled", throttle)
+	measure(b, library{"ours", memory}, library{"xtime", xtime}, library{"throttled", throttle})
 }
 
 func memory(b *testing.B, of bucket) take {

@@ -15,8 +15,9 @@ import (
 
 func BenchmarkRedis(b *testing.B) {
 	server := testenv.Redis(b)
-	measure(b, "ours", func(b *testing.B, of bucket) take { return ours(b, server, of) })
-	measure(b, "redis_rate", func(b *testing.B, of bucket) take { return redisRate(b, server, of) })
+	measure(b,
+		library{"ours", func(b *testing.B, of bucket) take { return ours(b, server, of) }},
+		library{"redis_rate", func(b *testing.B, of bucket) take { return redisRate(b, server, of) }})
 }
 
 func ours(b *testing.B, server *testenv.RedisServer, of bucket) take {
