@@ -39,14 +39,17 @@ func (p *Policy) counted(s Standing, now int64) int64 {
 }
 
 // giveToCounter gives back to the window in which the units were taken.
-func (p *Policy) giveToCounter(c *cell, n int64, taken Receipt) {
-	s := &c.standing
-	switch {
-	case s.A == taken.A:
+func (p *Policy) giveToCounter(c *cell, now, n int64, taken Receipt) {
+	s := p.roll(c, now)
+	switch s.A {
+	case taken.A:
 		s.B -= min(n, s.B)
-	case s.A == taken.A+p.width():
+	case taken.A + p.width():
 		s.C -= min(n, s.C)
+	default:
+		return
 	}
+	c.standing = s
 }
 
 func (p *Policy) counterAnswer(now, n int64, s Standing) (remaining, retry, reset int64) {

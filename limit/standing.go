@@ -80,14 +80,14 @@ func (p *Policy) decide(c *cell, now, n int64, m mode) (granted bool, after Stan
 // returns how the key stands then.
 func (p *Policy) giveBack(c *cell, now, n int64, taken Receipt) Standing {
 	_, _ = p.decide(c, now, 0, look) // brings the cell up to date
-	if taken.At <= now {             // otherwise the clock went back, and what it is worth is unknown
+	if n > 0 && taken.At <= now {    // otherwise the clock went back, and what it is worth is unknown
 		switch p.kind {
 		case KindGCRA:
 			p.giveToBucket(c, now, n, taken)
 		case KindFixed, KindAligned:
 			p.giveToWindow(c, now, n, taken)
 		case KindCounter:
-			p.giveToCounter(c, n, taken)
+			p.giveToCounter(c, now, n, taken)
 		case KindLog:
 			p.giveToLog(c, now, n, taken)
 		}

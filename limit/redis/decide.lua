@@ -35,9 +35,8 @@ for i, key in ipairs(KEYS) do
     -- A take from the future is from before the clock went back: what it is
     -- worth is unknown, and it stays taken.
     if tonumber(ARGV[from[i] + kind.args]) > now then act = nil end
-  elseif ARGV[from[i]] == '0' and kind ~= kinds.g then
-    act = nil -- of nothing
   end
+  if ARGV[from[i]] == '0' and kind ~= kinds.g then act = nil end -- of nothing
   if act then
     answer[j - 1], answer[j], answer[j + 1] = act(key, from[i], now, answer[j - 1], answer[j], answer[j + 1])
   end

@@ -57,7 +57,7 @@ kinds.g = {
   -- Units lose what has flowed in since they were taken.
   give = function(key, at, now, us, frac)
     local worth, worthfrac = tonumber(ARGV[at]) - (now - tonumber(ARGV[at + 5])), tonumber(ARGV[at + 1])
-    if worth < 0 then return us, frac, 0 end
+    if worth < 0 or us == now and frac == 0 then return us, frac, 0 end
     us, frac = us - worth, frac - worthfrac
     if frac < 0 then us, frac = us - 1, frac + tonumber(ARGV[at + 4]) end
     bucket_write(key, now, us, frac)

@@ -83,6 +83,9 @@ func (l *Limiter) GiveBack(ctx context.Context, key string, taken limit.Result, 
 	if err := errors.Join(limit.CheckKey(key), limit.CheckGiveBack(taken, n)); err != nil {
 		return limit.Result{}, err
 	}
+	if n == 0 {
+		return l.decide(ctx, actLook, key, 0)
+	}
 	args := append([]string{actGive, string(r.Policy.Kind())}, r.give(n, taken)...)
 	a, err := l.run(ctx, []string{r.key(key)}, args)
 	if err != nil {
