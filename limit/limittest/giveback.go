@@ -38,6 +38,31 @@ func giveBack(t *testing.T, f Factory) {
 	})
 }
 
+// giveBackLate gives units back when they have come back by themselves, and
+// others have taken them: they are worth nothing.
+func giveBackLate(t *testing.T, f Factory) {
+	keys := newKeys(t)
+	for _, policy := range []limit.Policy{
+		limit.GCRA(limit.PerSecond(2), 2), limit.FixedWindow(2, time.Second), limit.AlignedWindow(2, time.Second),
+		limit.SlidingCounter(2, time.Second), limit.SlidingWindow(2, time.Second), limit.SlidingWindowGrain(2, time.Second, 100*time.Millisecond),
+	} {
+		clock := NewClock()
+		l, key := f.New(t, policy, clock), keys.next()
+		first := take(t, l, key, 2)
+		clock.Move(2_000_000)
+		if second := take(t, l, key, 2); !first.Granted || !second.Granted {
+			t.Errorf("%s: %+v, then %+v", policy, first, second)
+		}
+		r, err := l.GiveBack(background(), key, first, 2)
+		if must(t, r, err).Remaining != 0 {
+			t.Errorf("%s: what came back by itself is given back, and worth %d", policy, r.Remaining)
+		}
+		if r := take(t, l, key, 1); r.Granted {
+			t.Errorf("%s: more than without the take: %+v", policy, r)
+		}
+	}
+}
+
 // giveBackAtOnce undoes a take before any time has passed: as much can be taken
 // as before it.
 func giveBackAtOnce(t *testing.T, f Factory) {
