@@ -43,11 +43,22 @@ func TestAMetricThatIsMissing(t *testing.T) {
 			decisions = append(decisions, fmt.Sprintf("BenchmarkDecisions/%s/batch=%s-2 1 5 decisions/s", what, size))
 		}
 	}
+	limits := []string{"BenchmarkBytes/ours-2 1 5 bytes/key", "BenchmarkBytes/xtime-2 1 5 bytes/key", "BenchmarkBytes/throttled-2 1 5 bytes/key"}
+	for where, libraries := range map[string][]string{"Memory": {"ours", "xtime", "throttled"}, "Redis": {"ours", "redis_rate"}} {
+		for _, library := range libraries {
+			for _, load := range []string{"hot", "refused", "many"} {
+				for _, callers := range []int{1, 64} {
+					limits = append(limits, fmt.Sprintf("Benchmark%s/%s/callers=%d/%s-2 1 5 decisions/s", where, load, callers, library))
+				}
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		part func(*bench, context.Context) error
 		says []string // a metric each, all of which are needed
 	}{
 		"decisions": {(*bench).decisions, append(decisions, "BenchmarkDecisions/classic-2 1 5 decisions/s")},
+		"limits":    {(*bench).limits, limits},
 		"ledgers": {(*bench).ledgers, []string{
 			"BenchmarkRecordAgainstBareInsert-2 1 5 record-claims/s", "BenchmarkRecordAgainstBareInsert-2 1 5 values-rows/s",
 			"BenchmarkRecordAgainstBareInsert-2 1 5 unnest-rows/s", "BenchmarkRecordAgainstBareInsert-2 1 5 bare-rows/s",

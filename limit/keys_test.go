@@ -1,0 +1,171 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"rushgate/limit"
+	"rushgate/limit/limittest"
+)
+
+// TestForgettingGrantsNothing compares a store that has room for a few keys with
+// a store for each key, which forgets nothing: what the small one answers is the
+// same, or ErrFull.
+func TestForgettingGrantsNothing(t *testing.T) {
+	for name, p := range map[string]limit.Policy{
+		"bucket": limit.GCRA(limit.PerSecond(3), 4), "fixed": limit.FixedWindow(2, time.Second), "aligned": limit.AlignedWindow(2, time.Second),
+		"counter": limit.SlidingCounter(3, time.Second), "log": limit.SlidingWindow(3, time.Second),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				clock := limittest.NewClock()
+				small, own := open(t, p, 5, clock.Now), map[string]*limit.Memory{}
+				for range rapid.IntRange(1, 200).Draw(rt, "takes") {
+					clock.Move(rapid.SampledFrom([]int64{0, 1, 100_000, 1_000_000}).Draw(rt, "later"))
+					key, n := fmt.Sprint(rapid.IntRange(1, 12).Draw(rt, "key")), rapid.Int64Range(0, 2).Draw(rt, "n")
+					got, err := small.Take(context.Background(), key, n)
+					if errors.Is(err, limit.ErrFull) {
+						if small.Len() != 5 {
+							rt.Fatalf("full with %d keys of 5", small.Len())
+						}
+						continue
+					}
+					if own[key] == nil {
+						own[key] = open(t, p, 1, clock.Now)
+					}
+					want, _ := own[key].Take(context.Background(), key, n)
+					if err != nil || got != want {
+						rt.Fatalf("%+v, want %+v, %v", got, want, err)
+					}
+				}
+				if small.Len() > 5 {
+					rt.Fatalf("%d keys, and 5 are allowed", small.Len())
+				}
+			})
+		})
+	}
+}
+
+func open(t *testing.T, p limit.Policy, keys int, now func() time.Time) *limit.Memory {
+	t.Helper()
+	m, err := limit.NewMemory(p, limit.MemoryOptions{MaxKeys: keys, Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestIdleKeysAreForgotten: a million keys come and go, a thousand at a time.
+func TestIdleKeysAreForgotten(t *testing.T) {
+	clock, most := limittest.NewClock(), 0
+	m := open(t, limit.GCRA(limit.PerSecond(1), 2), 1<<20, clock.Now)
+	for i := range 1_000_000 {
+		if i%1000 == 0 {
+			clock.Move(1_000_000)
+		}
+		if r, err := m.Take(context.Background(), fmt.Sprint("user-", i), 1); err != nil || r.Remaining != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		most = max(most, m.LenEvery(i))
+	}
+	if most > 4000 {
+		t.Errorf("the store remembered %d keys, of which 1000 were in use", most)
+	}
+	clock.Move(10_000_000)
+	m.Sweep()
+	if n := m.Len(); n != 0 {
+		t.Errorf("%d keys are left after a sweep", n)
+	}
+}
+
+// TestTheMonotonicClock: without a clock of the caller's, time is the process's.
+func TestTheMonotonicClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := open(t, limit.SlidingWindow(2, time.Second), 10, nil)
+		at := time.Now()
+		for range 2 {
+			if r, err := m.Take(t.Context(), "k", 1); err != nil || !r.Granted {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		r, err := m.Take(t.Context(), "k", 1)
+		if err != nil || r.Granted || r.RetryAfter != time.Second {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		<-time.After(r.RetryAfter)
+		if r, err = m.Take(t.Context(), "k", 2); err != nil || !r.Granted || r.Receipt().At != at.Add(time.Second).UnixMicro() {
+			t.Fatalf("%+v at %d, %v", r, r.Receipt().At, err)
+		}
+	})
+}
+
+// TestNeverMoreInAnyWindow lets many take as fast as they can by true time, and
+// looks at all windows of what they got.
+func TestNeverMoreInAnyWindow(t *testing.T) {
+	const n, window = 50, 5 * time.Millisecond
+	for _, p := range []limit.Policy{limit.SlidingWindow(n, window), limit.SlidingWindowGrain(n, window, window/10), limit.GCRA(limit.Per(n, window), n)} {
+		m := open(t, p, 10, nil)
+		var mu sync.Mutex
+		var granted []int64
+		var total atomic.Int64
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for total.Load() < 2000 {
+					r, err := m.Take(context.Background(), "k", 1)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if r.Granted {
+						total.Add(1)
+						mu.Lock()
+						granted = append(granted, r.Receipt().At)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		all.Wait()
+		limittest.Within(t, p, granted)
+	}
+}
+
+func TestWrongPolicies(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for name, p := range map[string]limit.Policy{
+		"none":                {},
+		"no units":            limit.FixedWindow(0, time.Second),
+		"negative units":      limit.SlidingWindow(-1, time.Second),
+		"too many units":      limit.SlidingCounter(limit.MaxUnits+1, time.Second),
+		"no window":           limit.AlignedWindow(1, 0),
+		"a short window":      limit.FixedWindow(1, time.Microsecond),
+		"half a microsecond":  limit.FixedWindow(1, time.Second+1),
+		"a long window":       limit.FixedWindow(1, 11*year),
+		"no grain":            limit.SlidingWindowGrain(1, time.Second, 0),
+		"a grain over all":    limit.SlidingWindowGrain(1, time.Second, 2*time.Second),
+		"no rate":             limit.GCRA(limit.Rate{}, 1),
+		"a rate of nothing":   limit.GCRA(limit.PerSecond(0), 1),
+		"a negative period":   limit.GCRA(limit.Per(1, -time.Second), 1),
+		"no burst":            limit.GCRA(limit.PerSecond(1), 0),
+		"centuries to refill": limit.GCRA(limit.Per(1, year), 1000),
+		"and an overflow":     limit.GCRA(limit.Per(1, 10*year), limit.MaxUnits),
+	} {
+		if _, err := limit.NewMemory(p, limit.MemoryOptions{}); !errors.Is(err, limit.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, keys := range []int{-1, 1<<30 + 1} {
+		if _, err := limit.NewMemory(limit.FixedWindow(1, time.Second), limit.MemoryOptions{MaxKeys: keys}); !errors.Is(err, limit.ErrInvalid) {
+			t.Errorf("%d keys: %v", keys, err)
+		}
+	}
+}
