@@ -22,10 +22,20 @@ type redisShop struct {
 	work work
 }
 
+// Silence keeps the Redis client from writing to the standard error of whoever
+// uses it, which is the process's to decide: only a main calls it. What goes
+// wrong is returned to the buyers.
+func Silence() { redis.SetLogger(silence{}) }
+
+type silence struct{}
+
+// Printf says nothing.
+func (silence) Printf(context.Context, string, ...any) {}
+
 // openRedis connects as an ordinary program does: a pool with a connection for
 // each buyer who is being served, and no retries behind the seller's back.
 func openRedis(addr string, connections int) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MaxRetries: -1, ContextTimeoutEnabled: true})
+	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
 }
 
 func newRedisShop(p Place) redisShop {

@@ -111,6 +111,7 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 		return err
 	}
 	defer place.Close()
+	lab.Silence()
 	seller, err := os.Executable()
 	if err != nil {
 		return err
@@ -155,5 +156,6 @@ type labSellerCmd struct{}
 
 // Run sells until its input ends.
 func (*labSellerCmd) Run(ctx context.Context, w world) error {
+	lab.Silence()
 	return trial.Sell(context.WithoutCancel(ctx), os.Getenv(trial.AssignmentEnv), w.in, w.out)
 }
