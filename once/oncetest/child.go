@@ -1,0 +1,5 @@
+package oncetest
+
+import "os"
+
+func IsChild() bool { return os.Getenv("X") != "" }
