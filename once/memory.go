@@ -32,6 +32,7 @@ type Memory struct {
 
 	mu      sync.Mutex // guards the rest
 	records map[string]*record
+	token   int64     // the latest one: they grow although a clock stands still or goes back
 	expires time.Time // nothing in records expires before; zero: nothing ever
 	watched map[string]map[chan struct{}]struct{}
 	sets    map[string]*markSet
@@ -86,13 +87,14 @@ func (m *Memory) Begin(_ context.Context, c Claim) (State, error) {
 	if r != nil && r.phase == Busy && r.fingerprint != c.Fingerprint {
 		return State{Phase: Reused, Token: r.token, Number: r.number}, nil // its lease has ended: it may have been done
 	}
-	next := &record{phase: Busy, owner: c.Owner, fingerprint: c.Fingerprint, token: now.UnixMicro(), number: 1,
+	next := &record{phase: Busy, owner: c.Owner, fingerprint: c.Fingerprint, token: max(now.UnixMicro(), m.token+1), number: 1,
 		lease: now.Add(c.Lease), expires: now.Add(c.Lease + Idle)}
 	if r != nil {
-		next.token, next.number = max(next.token, r.token+1), r.number+1
+		next.number = r.number + 1
 	} else if err := m.room(now); err != nil {
 		return State{}, err
 	}
+	m.token = next.token
 	m.put(c.Key, next)
 	return State{Phase: Mine, Token: next.token, Number: next.number}, nil
 }

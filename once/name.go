@@ -41,9 +41,9 @@ func NewOwner() string {
 	return hex.EncodeToString(b[:])
 }
 
-// fingerprint is half of a SHA-256: two requests with the same one are not found
-// by chance, and hardly on purpose.
-func fingerprint(request []byte) string {
+// Fingerprint is half of a SHA-256, in hexadecimal: two requests with the same one
+// are not found by chance, and hardly on purpose.
+func Fingerprint(request []byte) string {
 	sum := sha256.Sum256(request)
 	return hex.EncodeToString(sum[:16])
 }

@@ -61,7 +61,7 @@ func NoWait() Option { return func(c *call) { c.waits = false } }
 // gets ErrReused, also while the first one runs. A key that was freed by a failure
 // may be tied anew. Of the request only a hash is kept.
 func Matching(request []byte) Option {
-	return func(c *call) { c.fingerprint = fingerprint(request) }
+	return func(c *call) { c.fingerprint = Fingerprint(request) }
 }
 
 // call is one call of Do.

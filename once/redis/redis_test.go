@@ -3,6 +3,7 @@ package redis_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -23,8 +24,8 @@ var server = testenv.SharedRedis()
 var prefixes atomic.Int64
 
 func TestMain(m *testing.M) {
-	if oncetest.IsChild() {
-		childMain()
+	if where := oncetest.Child(); where != "" {
+		os.Exit(childMain(where))
 	}
 	if err := flag.Set("rapid.checks", "40"); err != nil {
 		panic(err)
@@ -86,4 +87,3 @@ func TestKeptMarks(t *testing.T) {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) { oncetest.Run(t, f) })
 	}
 }
-func childMain() {}
