@@ -64,6 +64,12 @@ func mysqlDSN(url string) string {
 	return fmt.Sprintf("%s@tcp(%s)/%s", user, addr, database)
 }
 
+// through is the same database behind another address.
+func (p place) through(addr, other string) place {
+	p.dsn = strings.Replace(p.dsn, addr, other, 1)
+	return p
+}
+
 // open connects a node.
 func (p place) open() (*sql.DB, *oncesql.Store, error) {
 	db, err := sql.Open(p.driver, p.dsn)
