@@ -22,6 +22,9 @@ func New(c Config) (*Once, error) {
 	return &Once{cfg: c, flights: newFlights(c.Waiters)}, nil
 }
 
+// MaxResult returns the most bytes that a result may have.
+func (o *Once) MaxResult() int { return o.cfg.MaxResult }
+
 // Work is what is done once. Its context ends with the caller's, and when the
 // attempt loses its key (the cause is ErrLost then). The bytes that it returns are
 // the result, and Do's from then on. An error frees the key, so that somebody tries again; an error
