@@ -13,7 +13,7 @@ const (
 	firstPause  = 5 * time.Millisecond
 	lastPause   = 500 * time.Millisecond
 	toldPause   = 5 * time.Second // with a store that tells
-	mostRepeats = 3               // of a call that brought no answer
+	mostRepeats = 5               // of a call that brought no answer
 )
 
 // taken is the answer to a question for the key.
@@ -90,17 +90,19 @@ func waitingFailed(ctx context.Context, left time.Duration, err error) error {
 }
 
 // begin asks for the key. An answer that got lost may have been "yours": the same
-// owner asks again, and if no answer comes at all, gives the key back unseen.
+// owner asks again, and if no answer comes at all, gives the key back unseen. Both
+// are bounded, by three times the Timeout together: callers shall hear soon
+// that the store is away.
 func (o *Once) begin(ctx context.Context, c Claim) (*taken, error) {
 	t := &taken{owner: c.Owner, asked: time.Now()} // the first question may be the one that was granted
-	err := o.repeat(ctx, mostRepeats, func(ctx context.Context) (err error) {
+	asking, cancel := context.WithTimeout(ctx, 2*o.cfg.Timeout)
+	defer cancel()
+	err := o.repeat(asking, mostRepeats, func(ctx context.Context) (err error) {
 		t.state, err = o.cfg.Store.Begin(ctx, c)
 		return err
 	})
 	if err != nil && !errors.Is(err, ErrFull) {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.cfg.Timeout)
-		defer cancel()
-		_, _ = o.cfg.Store.End(last, c.Key, c.Owner, Outcome{Phase: Free}) // otherwise the lease ends
+		_, _ = o.end(ctx, c.Key, c.Owner, Outcome{Phase: Free}) // otherwise the lease ends
 	}
 	return t, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -85,14 +86,13 @@ func isKept(err error) bool {
 // end records an outcome, even if the caller has gone. A result is worth trying
 // for as long as a lease; a key that cannot be freed is free when the lease ends.
 func (o *Once) end(ctx context.Context, key, owner string, outcome Outcome) (held bool, err error) {
-	limit := o.cfg.Lease
+	limit, times := o.cfg.Lease, math.MaxInt
 	if outcome.Phase == Free {
-		limit = o.cfg.Timeout
+		limit, times = o.cfg.Timeout, mostRepeats
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	const asLongAsItTakes = 1 << 20
-	err = o.repeat(ctx, asLongAsItTakes, func(ctx context.Context) (err error) {
+	err = o.repeat(ctx, times, func(ctx context.Context) (err error) {
 		held, err = o.cfg.Store.End(ctx, key, owner, outcome)
 		return err
 	})
