@@ -24,7 +24,7 @@ type taken struct {
 }
 
 // acquire takes the key, or returns what came of somebody else's attempt.
-func (o *Once) acquire(ctx, patience context.Context, c *call) (*taken, error) {
+func (o *Once) acquire(ctx context.Context, c *call) (*taken, error) {
 	claim := Claim{Key: c.key, Owner: NewOwner(), Fingerprint: c.fingerprint, Lease: o.cfg.Lease}
 	t, err := o.begin(ctx, claim)
 	if err != nil || t.state.Phase != Busy {
@@ -33,6 +33,8 @@ func (o *Once) acquire(ctx, patience context.Context, c *call) (*taken, error) {
 	if !c.waits {
 		return nil, &InProgressError{Left: t.state.Left}
 	}
+	patience, enough := c.patience(ctx)
+	defer enough()
 	ended, stop, err := o.cfg.Store.Watch(patience, c.key)
 	if err != nil {
 		return nil, waitingFailed(patience, t.state.Left, err)
@@ -91,13 +93,11 @@ func waitingFailed(ctx context.Context, left time.Duration, err error) error {
 
 // begin asks for the key. An answer that got lost may have been "yours": the same
 // owner asks again, and if no answer comes at all, gives the key back unseen. Both
-// are bounded, by three times the Timeout together: callers shall hear soon
+// are bounded, by a few times the Timeout together: callers shall hear soon
 // that the store is away.
 func (o *Once) begin(ctx context.Context, c Claim) (*taken, error) {
 	t := &taken{owner: c.Owner, asked: time.Now()} // the first question may be the one that was granted
-	asking, cancel := context.WithTimeout(ctx, 2*o.cfg.Timeout)
-	defer cancel()
-	err := o.repeat(asking, mostRepeats, func(ctx context.Context) (err error) {
+	err := o.repeat(ctx, t.asked.Add(2*o.cfg.Timeout), func(ctx context.Context) (err error) {
 		t.state, err = o.cfg.Store.Begin(ctx, c)
 		return err
 	})
@@ -107,15 +107,16 @@ func (o *Once) begin(ctx context.Context, c Claim) (*taken, error) {
 	return t, err
 }
 
-// repeat calls the store until it answers, at growing distances.
-func (o *Once) repeat(ctx context.Context, times int, ask func(context.Context) error) error {
+// repeat calls the store until it answers, at growing distances, a few times, and
+// for as long as the time is.
+func (o *Once) repeat(ctx context.Context, until time.Time, ask func(context.Context) error) error {
+	times := 1
 	for distance := firstPause; ; distance = min(4*distance, lastPause) {
 		err := o.ask(ctx, ask)
-		times--
-		if err == nil || times <= 0 || ctx.Err() != nil || errors.Is(err, ErrFull) || errors.Is(err, ErrUnsupported) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrFull) || errors.Is(err, ErrUnsupported) {
 			return err
 		}
-		if pause(ctx, distance) != nil {
+		if times++; times > mostRepeats || !time.Now().Before(until) || pause(ctx, distance) != nil {
 			return err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"sync"
 	"time"
 )
 
@@ -68,7 +66,7 @@ func (o *Once) failed(ctx context.Context, c *call, owner string, s State, failu
 // somebody else recorded.
 func (o *Once) overtaken(ctx context.Context, key string) (Result, error) {
 	var s State
-	err := o.repeat(ctx, mostRepeats, func(ctx context.Context) (err error) {
+	err := o.repeat(ctx, time.Now().Add(o.cfg.Timeout), func(ctx context.Context) (err error) {
 		s, err = o.cfg.Store.Look(ctx, key)
 		return err
 	})
@@ -86,47 +84,58 @@ func isKept(err error) bool {
 // end records an outcome, even if the caller has gone. A result is worth trying
 // for as long as a lease; a key that cannot be freed is free when the lease ends.
 func (o *Once) end(ctx context.Context, key, owner string, outcome Outcome) (held bool, err error) {
-	limit, times := o.cfg.Lease, math.MaxInt
+	limit := o.cfg.Lease
 	if outcome.Phase == Free {
-		limit, times = o.cfg.Timeout, mostRepeats
+		limit = o.cfg.Timeout
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	err = o.repeat(ctx, times, func(ctx context.Context) (err error) {
-		held, err = o.cfg.Store.End(ctx, key, owner, outcome)
-		return err
-	})
-	return held, err
+	ctx, until := context.WithoutCancel(ctx), time.Now().Add(limit)
+	for {
+		err = o.repeat(ctx, until, func(ctx context.Context) (err error) {
+			held, err = o.cfg.Store.End(ctx, key, owner, outcome)
+			return err
+		})
+		if err == nil || outcome.Phase == Free || !time.Now().Before(until) || pause(ctx, lastPause) != nil {
+			return held, err
+		}
+	}
 }
 
 // keepUp renews the lease until stop is called, which waits for the end of it;
 // also when the caller has gone and the work has not noticed. When the key is
 // lost, or may be, as nobody answers for a whole lease, the work's context ends.
+// Work that takes less than a third of its lease costs a timer.
 func (o *Once) keepUp(ctx context.Context, lose context.CancelCauseFunc, key string, t *taken) (stop func()) {
 	renewing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var renewer sync.WaitGroup
-	renewer.Go(func() {
-		until := t.asked.Add(o.cfg.Lease)
-		distance := min(o.cfg.Lease/3, time.Until(until))
-		for pause(renewing, distance) == nil {
-			asked := time.Now() // the lease that is granted ends later than a lease after this
-			held, err := o.renew(renewing, key, t.owner, until)
-			switch now := time.Now(); {
-			case err == nil && held:
-				until, distance = asked.Add(o.cfg.Lease), o.cfg.Lease/3
-			case renewing.Err() != nil:
-				return
-			case err == nil, !now.Before(until):
-				lose(ErrLost)
-				return
-			default:
-				distance = min(o.cfg.Lease/10, until.Sub(now))
-			}
-		}
+	until := t.asked.Add(o.cfg.Lease)
+	over := make(chan struct{})
+	timer := time.AfterFunc(min(o.cfg.Lease/3, time.Until(until)), func() {
+		defer close(over)
+		o.renewals(renewing, lose, key, t.owner, until)
 	})
 	return func() {
 		cancel()
-		renewer.Wait()
+		if !timer.Stop() {
+			<-over
+		}
+	}
+}
+
+// renewals renews a lease, from now on, again and again.
+func (o *Once) renewals(ctx context.Context, lose context.CancelCauseFunc, key, owner string, until time.Time) {
+	for distance := time.Duration(0); pause(ctx, distance) == nil; {
+		asked := time.Now() // the lease that is granted ends later than a lease after this
+		held, err := o.renew(ctx, key, owner, until)
+		switch now := time.Now(); {
+		case err == nil && held:
+			until, distance = asked.Add(o.cfg.Lease), o.cfg.Lease/3
+		case ctx.Err() != nil:
+			return
+		case err == nil, !now.Before(until):
+			lose(ErrLost)
+			return
+		default:
+			distance = min(o.cfg.Lease/10, until.Sub(now))
+		}
 	}
 }
 

@@ -65,15 +65,17 @@ func (a *flights) leave(f *flight) {
 }
 
 // turn waits until it is the caller's turn, which then passes it on.
-func (f *flight) turn(ctx context.Context, waits bool) error {
+func (f *flight) turn(ctx context.Context, c *call) error {
 	select {
 	case f.turns <- struct{}{}:
 		return nil
 	default:
 	}
-	if !waits {
+	if !c.waits {
 		return &InProgressError{}
 	}
+	ctx, stop := c.patience(ctx)
+	defer stop()
 	select {
 	case f.turns <- struct{}{}:
 		return nil

@@ -3,6 +3,7 @@ package once
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -72,6 +73,13 @@ type call struct {
 	key, fingerprint string
 	work             Work
 	waits            bool
+	until            time.Time // the end of its patience
+}
+
+// patience is the context of waiting. It is made when there is something to wait
+// for: most calls need none.
+func (c *call) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, c.until, ErrInProgress)
 }
 
 // Do returns the result of the key. If there is none, it runs the work; while
@@ -83,7 +91,7 @@ type call struct {
 // ErrReused, ErrLost, ErrUnrecorded, ErrTooLarge, ErrFull, ErrName; that of the
 // context; or that of the store, and then nothing is known.
 func (o *Once) Do(ctx context.Context, key string, work Work, options ...Option) (Result, error) {
-	c := &call{key: key, work: work, waits: true}
+	c := &call{key: key, work: work, waits: true, until: time.Now().Add(o.cfg.Patience)}
 	for _, change := range options {
 		change(c)
 	}
@@ -95,26 +103,24 @@ func (o *Once) Do(ctx context.Context, key string, work Work, options ...Option)
 		return Result{}, err
 	}
 	defer o.flights.leave(f)
-	patience, stop := context.WithTimeoutCause(ctx, o.cfg.Patience, ErrInProgress)
-	defer stop()
-	if err := f.turn(patience, c.waits); err != nil {
+	if err := f.turn(ctx, c); err != nil {
 		return Result{}, err
 	}
 	if f.over {
 		f.pass()
 		return f.answer()
 	}
-	return o.lead(ctx, patience, f, c)
+	return o.lead(ctx, f, c)
 }
 
 // lead is the call of this process that speaks with the store, while the others
 // for the same key wait for their turn. What holds for them too is left for them.
-func (o *Once) lead(ctx, patience context.Context, f *flight, c *call) (Result, error) {
+func (o *Once) lead(ctx context.Context, f *flight, c *call) (Result, error) {
 	defer f.pass()
-	t, err := o.acquire(ctx, patience, c)
+	t, err := o.acquire(ctx, c)
 	switch {
 	case err != nil:
-		if ctx.Err() == nil && c.waits && patience.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, ErrInProgress) {
 			f.land(Result{}, err) // the store is away: it is for all of them
 		}
 		return Result{}, err

@@ -92,6 +92,11 @@ func (s *Store) each(ctx context.Context, key, command, more string, members []s
 		keep = millis(s.opts.KeepMarks)
 	}
 	if len(members) == 1 && keep == "0" {
+		if command == "SADD" {
+			n, err := number(command, s.client.Do(ctx, s.client.B().Sadd().Key(key).Member(members[0]).Build()))
+			out[0] = n == 1
+			return err
+		}
 		c := s.client.B().Arbitrary(command).Keys(key).Args(members[0])
 		if more != "" {
 			c = c.Args(more)

@@ -19,15 +19,22 @@ import (
 // ENDS is when the lease ends, in microseconds of Redis' clock; WAITS is 1 when
 // somebody waits to be told of the end. FINGERPRINT is - for none.
 
+// known is what a record says.
+type known struct {
+	once.State
+	fingerprint string
+}
+
 // decode reads a record. now is Redis' clock; it matters for r alone.
-func decode(record string, now time.Time) (once.State, error) {
+func decode(record string, now time.Time) (known, error) {
 	head, value, kept := strings.Cut(record, "\n")
 	fields := strings.Split(head, " ")
-	var s once.State
+	var s known
 	var err error
 	if len(fields) < 5 {
 		return s, malformed(record)
 	}
+	s.fingerprint = fields[3]
 	if s.Token, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
 		return s, malformed(record)
 	}

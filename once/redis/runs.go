@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -22,29 +23,34 @@ func (s *Store) Begin(ctx context.Context, c once.Claim) (once.State, error) {
 		waits = "1"
 	}
 	answer, err := s.run(ctx, s.scripts.begin, []string{s.record(c.Key)},
-		[]string{c.Owner, millis(c.Lease), millis(once.Idle), print, waits}).AsStrSlice()
+		[]string{c.Owner, millis(c.Lease), millis(once.Idle), print, waits}).ToString()
 	if err != nil {
 		return once.State{}, fmt.Errorf("once: begin: %w", err)
 	}
-	if len(answer) == 2 && answer[0] == "kept" {
-		return decode(answer[1], time.Time{})
-	}
-	return begun(answer)
+	return begun(answer, print)
 }
 
-// begun reads the other answers of begin.lua.
-func begun(answer []string) (s once.State, err error) {
-	phases := map[string]once.Phase{"mine": once.Mine, "busy": once.Busy, "reused": once.Reused}
-	if len(answer) < 3 || phases[answer[0]] == once.Free {
+// begun reads an answer of begin.lua.
+func begun(answer, print string) (s once.State, err error) {
+	if strings.HasPrefix(answer, "d ") || strings.HasPrefix(answer, "f ") {
+		r, err := decode(answer, time.Time{})
+		if err == nil && r.fingerprint != print {
+			return once.State{Phase: once.Reused, Token: r.Token, Number: r.Number}, nil
+		}
+		return r.State, err
+	}
+	fields := strings.Fields(answer)
+	phases := map[string]once.Phase{"m": once.Mine, "b": once.Busy, "u": once.Reused}
+	if len(fields) < 3 || phases[fields[0]] == once.Free || fields[0] == "b" && len(fields) < 4 {
 		return s, fmt.Errorf("once: begin: a script answers %q", answer)
 	}
 	var errs [3]error
-	s.Phase = phases[answer[0]]
-	s.Token, errs[0] = strconv.ParseInt(answer[1], 10, 64)
-	s.Number, errs[1] = strconv.Atoi(answer[2])
-	if s.Phase == once.Busy && len(answer) > 3 {
+	s.Phase = phases[fields[0]]
+	s.Token, errs[0] = strconv.ParseInt(fields[1], 10, 64)
+	s.Number, errs[1] = strconv.Atoi(fields[2])
+	if s.Phase == once.Busy {
 		var left int64
-		left, errs[2] = strconv.ParseInt(answer[3], 10, 64)
+		left, errs[2] = strconv.ParseInt(fields[3], 10, 64)
 		s.Left = time.Duration(left) * time.Millisecond
 	}
 	return s, errors.Join(errs[:]...)
@@ -76,13 +82,15 @@ func (s *Store) Look(ctx context.Context, key string) (once.State, error) {
 		return once.State{}, fmt.Errorf("once: look: %w", err)
 	}
 	if record[:min(1, len(record))] != "r" {
-		return decode(record, time.Time{})
+		r, err := decode(record, time.Time{})
+		return r.State, err
 	}
 	now, err := s.clock(ctx)
 	if err != nil {
 		return once.State{}, err
 	}
-	return decode(record, now)
+	r, err := decode(record, now)
+	return r.State, err
 }
 
 // clock reads Redis' clock: of one node of a cluster, where that suffices.

@@ -1,0 +1,302 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"rushgate/internal/testenv"
+	"rushgate/once"
+	"rushgate/once/redis"
+)
+
+// side does one thing, with a number that nobody has used.
+type side struct {
+	name string
+	do   func(ctx context.Context, n uint64) error
+}
+
+// BenchmarkOnce measures what package once does against the plain commands that
+// people write for it, by 64 callers at a time. The sides take turns, so that the
+// machine is the same for all; medians are compared. b.N is the calls of a turn.
+func BenchmarkOnce(b *testing.B) {
+	const callers, turns = 64, 7
+	s := testenv.Redis(b)
+	sides := sidesOf(b, s.Addr)
+	rates := map[string][]float64{}
+	var n uint64
+	b.ResetTimer()
+	for turn := range turns + 1 {
+		for _, side := range sides {
+			var all sync.WaitGroup
+			began := time.Now()
+			each := max(1, b.N/callers)
+			for range callers {
+				from := n
+				n += uint64(each)
+				all.Go(func() {
+					for i := range each {
+						if err := side.do(context.Background(), from+uint64(i)); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			if turn > 0 { // the first is a warm-up
+				rates[side.name] = append(rates[side.name], float64(each*callers)/time.Since(began).Seconds())
+			}
+		}
+	}
+	for _, side := range sides {
+		slices.Sort(rates[side.name])
+		b.ReportMetric(rates[side.name][turns/2], side.name+"/s")
+	}
+}
+
+func sidesOf(b *testing.B, addr string) []side {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	other := goredis.NewClient(&goredis.Options{Addr: addr, PoolSize: 64})
+	b.Cleanup(func() { client.Close(); other.Close() })
+	sides := []side{
+		{"SADD", func(ctx context.Context, n uint64) error {
+			return client.Do(ctx, client.B().Sadd().Key("plain:set").Member(strconv.FormatUint(n, 10)).Build()).Error()
+		}},
+		{"SETNX", func(ctx context.Context, n uint64) error {
+			err := client.Do(ctx, client.B().Set().Key("plain:"+strconv.FormatUint(n, 10)).Value("1").Nx().Build()).Error()
+			return ignoreNil(err)
+		}},
+		{"goredis-SETNX", func(ctx context.Context, n uint64) error {
+			return other.SetNX(ctx, "go:"+strconv.FormatUint(n, 10), "1", 0).Err()
+		}},
+		{"SETNX+SET", func(ctx context.Context, n uint64) error {
+			key := "lock:" + strconv.FormatUint(n, 10)
+			if err := client.Do(ctx, client.B().Set().Key(key).Value("busy").Nx().Ex(30*time.Second).Build()).Error(); err != nil {
+				return ignoreNil(err)
+			}
+			return client.Do(ctx, client.B().Set().Key(key).Value("result").Ex(24*time.Hour).Build()).Error()
+		}},
+		{"GET", func(ctx context.Context, n uint64) error {
+			return ignoreNil(client.Do(ctx, client.B().Get().Key("lock:"+strconv.FormatUint(n%1000, 10)).Build()).Error())
+		}},
+		{"SADD-each-1000", func(ctx context.Context, n uint64) error {
+			return thousandth(n, func() error { return sadds(ctx, client, n) })
+		}},
+	}
+	for kind, name := range map[redis.Kind]string{redis.Set: "set", redis.Hash: "hash", redis.Bitmap: "bitmap"} {
+		s := benchStore(b, client, redis.Options{Prefix: name + ":", Marks: kind, MaxID: 1<<32 - 1})
+		marks, err := once.NewMarks(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sides = append(sides, side{"First-" + name, func(ctx context.Context, n uint64) error {
+			_, err := marks.First(ctx, "s", strconv.FormatUint(n, 10))
+			return err
+		}}, side{"FirstEach-1000-" + name, func(ctx context.Context, n uint64) error {
+			return thousandth(n, func() error {
+				_, err := marks.FirstEach(ctx, "many", thousand(n))
+				return err
+			})
+		}})
+	}
+	return append(sides, doing(b, benchStore(b, client, redis.Options{}))...)
+}
+
+func benchStore(b *testing.B, client rueidis.Client, o redis.Options) *redis.Store {
+	s, err := redis.New(client, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.Close)
+	return s
+}
+
+func doing(b *testing.B, s *redis.Store) []side {
+	o := node(b, s)
+	toggles, err := once.NewToggles(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	work := func(context.Context, once.Attempt) ([]byte, error) { return []byte("result"), nil }
+	return []side{
+		{"Do", func(ctx context.Context, n uint64) error {
+			_, err := o.Do(ctx, strconv.FormatUint(n, 10), work)
+			return err
+		}},
+		{"Do-again", func(ctx context.Context, n uint64) error {
+			_, err := o.Do(ctx, "again-"+strconv.FormatUint(n%1000, 10), work)
+			return err
+		}},
+		{"Apply", func(ctx context.Context, n uint64) error {
+			_, err := toggles.Apply(ctx, "t", once.Intent{Member: strconv.FormatUint(n, 10), On: true, Seq: 1})
+			return err
+		}},
+	}
+}
+
+// thousandth runs a call that stands for a thousand members once in a thousand.
+func thousandth(n uint64, do func() error) error {
+	if n%1000 != 0 {
+		return nil
+	}
+	return do()
+}
+
+func thousand(n uint64) []string {
+	members := make([]string, 1000)
+	for i := range members {
+		members[i] = strconv.FormatUint(n+uint64(i), 10)
+	}
+	return members
+}
+
+// sadds is a pipeline of a thousand SADD: the plain way to learn of each whether it was first.
+func sadds(ctx context.Context, client rueidis.Client, n uint64) error {
+	commands := make(rueidis.Commands, 1000)
+	for i, name := range thousand(n) {
+		commands[i] = client.B().Sadd().Key("plain:many").Member(name).Build()
+	}
+	for _, r := range client.DoMulti(ctx, commands...) {
+		if err := r.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ignoreNil(err error) error {
+	if rueidis.IsRedisNil(err) {
+		return nil
+	}
+	return err
+}
+
+// BenchmarkMemory measures what a million users take in Redis, kind by kind:
+//
+//	go test -run '^$' -bench Memory -benchtime 1x ./once/redis
+//
+// Toggles and records are counted with a quarter of a million, times four: the
+// tables of Redis are then filled to the same degree.
+func BenchmarkMemory(b *testing.B) {
+	ids := map[string]func(int) string{
+		"dense":  strconv.Itoa,
+		"random": func(i int) string { return strconv.FormatUint(rand.New(rand.NewPCG(uint64(i), 1)).Uint64()>>1, 10) },
+		"string": func(i int) string { return fmt.Sprintf("user-%08x-%04d@example.com", uint32(i)*2654435761, i%10000) },
+	}
+	for _, kind := range []string{"set", "hash", "hash+tag", "bitmap", "toggles", "records"} {
+		for _, name := range []string{"dense", "random", "string"} {
+			if kind == "bitmap" && name != "dense" {
+				continue // it takes dense ids only
+			}
+			b.Run(kind+"/"+name, func(b *testing.B) {
+				s := testenv.Redis(b)
+				o := redis.Options{Marks: map[string]redis.Kind{"hash": redis.Hash, "hash+tag": redis.Hash, "bitmap": redis.Bitmap}[kind]}
+				store := open(b, s.Addr, o)
+				client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer client.Close()
+				before := used(b, client)
+				n := fill(b, store, kind, ids[name])
+				b.ReportMetric(float64(used(b, client)-before)/float64(n), "MB/million")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// fill puts users into a store, and returns how many.
+func fill(b *testing.B, s *redis.Store, kind string, id func(int) string) int {
+	ctx, n := b.Context(), 250_000
+	var each func(i int) error
+	switch o := node(b, s); kind {
+	case "toggles":
+		toggles, _ := once.NewToggles(s)
+		each = func(i int) error {
+			_, err := toggles.Apply(ctx, "s", once.Intent{Member: id(i), On: true, Seq: 1763740800000000 + int64(i)})
+			return err
+		}
+	case "records":
+		each = func(i int) error {
+			_, err := o.Do(ctx, id(i), func(context.Context, once.Attempt) ([]byte, error) { return []byte("ok"), nil })
+			return err
+		}
+	default:
+		n = 1_000_000
+		for from := 0; from < n; from += once.MaxMembers {
+			members := make([]string, once.MaxMembers)
+			for i := range members {
+				members[i] = id(from + i)
+			}
+			slices.Sort(members)
+			tag := map[bool]string{true: "0193a8b4c2d07"}[strings.HasSuffix(kind, "tag")]
+			if err := s.Mark(ctx, "s", tag, members, make([]bool, len(members))); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return n
+	}
+	const callers = 64
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			for i := c; i < n; i += callers {
+				if err := each(i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return n
+}
+
+// used is what Redis says its data take, without what its clients do.
+func used(b *testing.B, client rueidis.Client) int64 {
+	info, err := client.Do(b.Context(), client.B().MemoryStats().Build()).AsMap()
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := info["dataset.bytes"]
+	dataset, err := m.AsInt64()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dataset + overhead(b, info)
+}
+
+// overhead is what the table of all keys takes: Redis counts it apart.
+func overhead(b *testing.B, info map[string]rueidis.RedisMessage) (sum int64) {
+	db, ok := info["db.0"]
+	if !ok {
+		return 0
+	}
+	of, err := db.AsMap()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"overhead.hashtable.main", "overhead.hashtable.expires"} {
+		m := of[name]
+		n, err := m.AsInt64()
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
