@@ -57,18 +57,19 @@
 //
 //   - idempotent: it sets a value, rather than adding to one; or it hands the key
 //     on, as the idempotency key of the payment provider;
-//
 //   - fenced: it carries Attempt.Token to the system that it changes, which refuses a
 //     lower token than it has seen. Tokens of a key only grow (also over expiry and
 //     Forget, as they begin with the store's clock, unless that goes back);
+//   - in one transaction with the key, which is exactly once, and simpler than the
+//     rest.
 //
-//   - in one transaction with the key. That is exactly once, and simpler than the rest:
+// The last one, with once/sql:
 //
-//     r, err := store.DoTx(ctx, "order-17", oncesql.TxOptions{},
-//     func(ctx context.Context, tx *sql.Tx, _ once.Attempt) ([]byte, error) {
-//     _, err := tx.ExecContext(ctx, `UPDATE accounts SET balance = balance - 7 WHERE id = 1`)
-//     return []byte("paid"), err
-//     })
+//	r, err := store.DoTx(ctx, "order-17", oncesql.TxOptions{},
+//		func(ctx context.Context, tx *sql.Tx, _ once.Attempt) ([]byte, error) {
+//			_, err := tx.ExecContext(ctx, `UPDATE accounts SET balance = balance - 7 WHERE id = 1`)
+//			return []byte("receipt 17"), err
+//		})
 //
 // # Marks
 //

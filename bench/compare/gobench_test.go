@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,10 +44,24 @@ func TestAMetricThatIsMissing(t *testing.T) {
 			decisions = append(decisions, fmt.Sprintf("BenchmarkDecisions/%s/batch=%s-2 1 5 decisions/s", what, size))
 		}
 	}
+	var once []string
+	for at, rows := range map[string][]plainly{"": redisOnce(), "/postgres": sqlOnce("postgres"), "/mariadb": sqlOnce("mariadb")} {
+		for _, row := range rows {
+			for _, name := range []string{row.ours, row.plain} {
+				if line := "BenchmarkOnce" + at + "-2 1 5 " + name + "/s"; !slices.Contains(once, line) {
+					once = append(once, line)
+				}
+			}
+		}
+	}
+	for _, kind := range onceKinds() {
+		once = append(once, "BenchmarkMemory/"+kind+"-2 1 5 MB/million")
+	}
 	for name, c := range map[string]struct {
 		part func(*bench, context.Context) error
 		says []string // a metric each, all of which are needed
 	}{
+		"once":      {(*bench).once, once},
 		"decisions": {(*bench).decisions, append(decisions, "BenchmarkDecisions/classic-2 1 5 decisions/s")},
 		"ledgers": {(*bench).ledgers, []string{
 			"BenchmarkRecordAgainstBareInsert-2 1 5 record-claims/s", "BenchmarkRecordAgainstBareInsert-2 1 5 values-rows/s",

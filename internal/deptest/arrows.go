@@ -23,6 +23,9 @@ var adapters = []string{"gate", "ledger", "relay"}
 // blocks are the packages that anybody may take without the rest.
 var blocks = []string{"lock", "limit", "once", "id", "draw"}
 
+// onceStores are what stands around package once.
+var onceStores = []string{"once/redis", "once/sql", "once/http", "once/oncetest"}
+
 // arrows are the rules of docs/design.md, "Folders, and who may import whom".
 var arrows = []Arrow{
 	{From: []string{"."}, Only: []string{},
@@ -39,6 +42,12 @@ var arrows = []Arrow{
 		Why: "a command parses flags and calls app; wiring in two places comes apart"},
 	{From: blocks, Never: []string{"."},
 		Why: "the building blocks are importable on their own"},
+	{From: []string{"once"}, Only: []string{"once"},
+		Why: "who takes out once takes its folder and nothing else"},
+	{From: []string{"once"}, Except: onceStores, Never: onceStores,
+		Why: "the meaning of once, and its store in memory, need the standard library alone"},
+	{From: []string{"once"}, Except: []string{"once/oncetest"}, Never: []string{"once/oncetest"},
+		Why: "what is shipped does not carry its tests"},
 	{From: []string{"bench/load"}, Only: []string{},
 		Why: "the generator measures any server that speaks the API, so it must not know ours"},
 	{From: []string{"internal"}, Except: []string{"internal/testenv"}, Only: []string{"internal"},

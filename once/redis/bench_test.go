@@ -29,7 +29,7 @@ type side struct {
 // people write for it, by 64 callers at a time. The sides take turns, so that the
 // machine is the same for all; medians are compared. b.N is the calls of a turn.
 func BenchmarkOnce(b *testing.B) {
-	const callers, turns = 64, 7
+	const callers, turns = 64, 25
 	s := testenv.Redis(b)
 	sides := sidesOf(b, s.Addr)
 	rates := map[string][]float64{}
@@ -112,7 +112,11 @@ func sidesOf(b *testing.B, addr string) []side {
 			})
 		}})
 	}
-	return append(sides, doing(b, benchStore(b, client, redis.Options{}))...)
+	order := []string{"SADD", "First-set", "SETNX", "First-hash", "First-bitmap", "goredis-SETNX", // what is compared is side by side
+		"SADD-each-1000", "FirstEach-1000-set", "FirstEach-1000-hash", "FirstEach-1000-bitmap", "SETNX+SET", "Do", "GET", "Do-again", "Apply"}
+	sides = append(sides, doing(b, benchStore(b, client, redis.Options{}))...)
+	slices.SortStableFunc(sides, func(a, b side) int { return slices.Index(order, a.name) - slices.Index(order, b.name) })
+	return sides
 }
 
 func benchStore(b *testing.B, client rueidis.Client, o redis.Options) *redis.Store {

@@ -18,12 +18,18 @@
 // A Set takes any names. A Hash keeps a tag with each of them, so that FirstBy can
 // be asked again; a Bitmap takes numbers, and is small when they are dense, that
 // is, when most numbers from 0 to the greatest are users. It is cut into segments of
-// 65,536 numbers, 8 KiB each: random numbers would take one for nearly every user. That is
-// why ids are bounded (Options.MaxID), and why random 63-bit ids are refused.
+// 65,536 numbers, 8 KiB each: of random numbers, nearly every user would take one.
+// That is why ids are bounded (Options.MaxID), and why random 63-bit ids are refused.
 //
 // Megabytes (10^6 bytes) for a million users, on Redis 7.0 with jemalloc:
 //
-// # TABLE
+//	              dense   random   string
+//	Set            48.6     72.6     72.7
+//	Hash           56.6     80.6     80.6
+//	Hash, tags     64.6     88.6     88.7
+//	Bitmap          0.4        -        -
+//	toggles        80.8    104.8    104.8
+//	records       177.0    193.0    209.0
 //
 // dense: 0 to 999,999. random: 63-bit ids, 19 digits. string: names of 30 bytes. A
 // record is one of Do with a result of 2 bytes that expires; toggles have numbers of
