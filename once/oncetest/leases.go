@@ -43,6 +43,8 @@ func longWork(t *testing.T, stores []Backend) {
 			case <-s.renewed:
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
+			case <-time.After(30 * time.Second):
+				return nil, errors.New("the lease is not renewed")
 			}
 		}
 		_, err := node(t, stores[1]).Do(ctx, "long-work", never(t), once.NoWait())
@@ -72,7 +74,7 @@ func workIsTold(t *testing.T, stores []Backend) {
 	}
 	_, err := here.Do(t.Context(), "taken", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
 		take(ctx, "taken")
-		<-ctx.Done()
+		told(t, ctx)
 		if context.Cause(ctx) != once.ErrLost {
 			t.Errorf("the cause is %v", context.Cause(ctx))
 		}
@@ -83,10 +85,21 @@ func workIsTold(t *testing.T, stores []Backend) {
 		take(ctx, "taken-over")
 		_, err := there.Do(ctx, "taken-over", returning("theirs"))
 		must(t, err)
-		<-ctx.Done()
+		told(t, ctx)
 		return nil, ctx.Err()
 	})
 	wantValue(t, r, err, "theirs", true)
+}
+
+// told waits for the end of a context, within a bound that only a broken store
+// reaches.
+func told(t *testing.T, ctx context.Context) {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(30 * time.Second):
+		t.Error("the work is not told")
+	}
 }
 
 // away is a store that can be away, before or after it has done what is asked.
@@ -125,7 +138,7 @@ func storeAway(t *testing.T, stores []Backend) {
 	s.renewals.Store(1 << 30)
 	here := node(t, s, func(c *once.Config) { c.Lease = 200 * time.Millisecond })
 	_, err := here.Do(t.Context(), "away", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
-		<-ctx.Done()
+		told(t, ctx)
 		return nil, context.Cause(ctx)
 	})
 	wantError(t, err, once.ErrLost)

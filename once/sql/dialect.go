@@ -67,7 +67,7 @@ func (d Dialect) pieces() pieces {
 // statements are those of one store, in its dialect.
 type statements struct {
 	read, readLocked, insert, take, renew, end, forget, sweep string // of runs
-	begin, settle, save, rollback                             string // of DoTx
+	begin, settle                                             string // of DoTx
 	mark, markAll, tagged, marked, unmark, has, count, clear  string // of marks
 	standing, toggleFirst, toggle, on                         string // of toggles
 }
@@ -100,10 +100,8 @@ func (d Dialect) statements(prefix string) statements {
 		forget: write(`UPDATE PREFIXruns SET phase = 0, owner = '', number = 0, result = ?, expires = NOW + ? WHERE name = ? AND number > 0 AND expires > NOW`),
 		sweep:  write(p.deleteSome),
 
-		begin:    returning(`INSERT INTO`+row+p.hold, "token"),
-		settle:   write(`UPDATE PREFIXruns SET phase = ?, result = ?, expires = NOW + ? WHERE name = ?`),
-		save:     `SAVEPOINT once_work`,
-		rollback: `ROLLBACK TO SAVEPOINT once_work`,
+		begin:  returning(`INSERT INTO`+row+p.hold, "token"),
+		settle: write(`UPDATE PREFIXruns SET phase = ?, result = ?, expires = NOW + ? WHERE name = ?`),
 
 		mark:    write(`ADD PREFIXmarks (name, member, tag) VALUES (?, ?, ?)OTHERWISE`),
 		markAll: returning(`ADD PREFIXmarks (name, member, tag) SELECT ?, m, ? FROM LIST`+sqliteWhere(d)+`OTHERWISE`, "member"),

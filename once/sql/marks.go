@@ -46,12 +46,19 @@ func (s *Store) markOne(ctx context.Context, set, tag string, members []string, 
 // markReading: MySQL does not return what an INSERT has added, so the rows are
 // found by their tag: the call has one of its own when the caller has none.
 func (s *Store) markReading(ctx context.Context, set, tag string, members []string, list string, first []bool) error {
-	if tag == "" {
-		tag = once.NewOwner()
+	own := tag
+	if own == "" {
+		own = once.NewOwner()
 	}
-	if _, err := s.affected(ctx, "mark", s.say.markAll, set, tag, list); err != nil {
+	n, err := s.affected(ctx, "mark", s.say.markAll, set, own, list)
+	all, none := n == int64(len(members)), n == 0 && tag == ""
+	if err != nil || all || none {
+		for i := range first {
+			first[i] = err == nil && all
+		}
 		return err
 	}
+	tag = own
 	return s.names(ctx, "mark", s.db, members, first, s.say.tagged, set, tag, list)
 }
 

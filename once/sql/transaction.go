@@ -84,11 +84,19 @@ type transaction struct {
 	tx    *sql.Tx
 }
 
-func (t *transaction) run(ctx context.Context, work TxWork) (r once.Result, err error) {
-	if t.tx, err = t.store.db.BeginTx(ctx, t.opts.Begin); err != nil {
+func (t *transaction) run(ctx context.Context, work TxWork) (once.Result, error) {
+	return t.within(ctx, func(s once.State) (once.Result, error) { return t.do(ctx, work, s) })
+}
+
+// within begins a transaction, takes the key, and goes on with mine; or it
+// returns what is known of the key.
+func (t *transaction) within(ctx context.Context, mine func(once.State) (once.Result, error)) (r once.Result, err error) {
+	tx, err := t.store.db.BeginTx(ctx, t.opts.Begin)
+	if err != nil {
 		return r, wrap("begin a transaction", err)
 	}
-	defer func() { _ = t.tx.Rollback() }() // after a commit, it does nothing
+	defer func() { _ = tx.Rollback() }() // after a commit, it does nothing
+	t.tx = tx
 	s, err := t.take(ctx)
 	if err != nil {
 		return r, err
@@ -103,7 +111,7 @@ func (t *transaction) run(ctx context.Context, work TxWork) (r once.Result, err 
 	case once.Busy:
 		return r, &once.InProgressError{Left: s.Left}
 	}
-	return t.do(ctx, work, s)
+	return mine(s)
 }
 
 // take makes the key ours until the end of the transaction: the state is Mine
@@ -138,39 +146,46 @@ func missing(found bool) error {
 
 // do runs the work and commits it with its result.
 func (t *transaction) do(ctx context.Context, work TxWork, s once.State) (once.Result, error) {
-	say := &t.store.say
-	if _, err := t.tx.ExecContext(ctx, say.save); err != nil {
-		return once.Result{}, wrap("savepoint", err)
-	}
 	value, failure := work(ctx, t.tx, once.Attempt{Key: t.claim.Key, Token: s.Token, Number: s.Number})
 	if failure == nil && len(value) > t.opts.MaxResult {
 		failure = fmt.Errorf("%w: %d bytes; %d are the most", once.ErrTooLarge, len(value), t.opts.MaxResult)
 	}
-	phase := once.Done
-	if failure != nil {
-		message, forever := once.IsPermanent(failure)
-		if !forever {
-			return once.Result{}, failure
+	if failure == nil {
+		if err := t.settle(ctx, once.Done, value); err != nil {
+			return once.Result{}, err
 		}
-		if _, err := t.tx.ExecContext(ctx, say.rollback); err != nil {
-			return once.Result{}, errors.Join(failure, wrap("undo the work", err))
+		return once.Result{Value: value, Token: s.Token, Number: s.Number}, nil
+	}
+	message, forever := once.IsPermanent(failure)
+	if !forever {
+		return once.Result{}, failure
+	}
+	if err := t.tx.Rollback(); err != nil {
+		return once.Result{}, errors.Join(failure, wrap("undo the work", err))
+	}
+	return t.fail(ctx, message, failure)
+}
+
+// fail keeps a failure, in a transaction of its own: that of the work is undone.
+// If somebody else has come between the two, what he has recorded counts.
+func (t *transaction) fail(ctx context.Context, message string, failure error) (once.Result, error) {
+	return t.within(ctx, func(s once.State) (once.Result, error) {
+		if err := t.settle(ctx, once.Failed, []byte(message)); err != nil {
+			return once.Result{}, errors.Join(failure, err)
 		}
-		phase, value = once.Failed, []byte(message)
+		return once.Result{}, once.NewFailedError(message, s.Token, s.Number, failure)
+	})
+}
+
+// settle writes the outcome down and commits.
+func (t *transaction) settle(ctx context.Context, phase once.Phase, value []byte) error {
+	if value == nil {
+		value = []byte{}
 	}
-	stored := value
-	if stored == nil {
-		stored = []byte{}
+	if _, err := t.tx.ExecContext(ctx, t.store.say.settle, int(phase), value, micros(t.opts.Keep), t.claim.Key); err != nil {
+		return wrap("end", err)
 	}
-	if _, err := t.tx.ExecContext(ctx, say.settle, int(phase), stored, micros(t.opts.Keep), t.claim.Key); err != nil {
-		return once.Result{}, wrap("end", err)
-	}
-	if err := t.commit(); err != nil {
-		return once.Result{}, err
-	}
-	if phase == once.Failed {
-		return once.Result{}, once.NewFailedError(string(value), s.Token, s.Number, failure)
-	}
-	return once.Result{Value: value, Token: s.Token, Number: s.Number}, nil
+	return t.commit()
 }
 
 func (t *transaction) commit() error {
