@@ -7,6 +7,15 @@
 // Ends of attempts are told on one channel, and only when somebody waits for them;
 // if messages get lost, those who wait ask every 5 s, and when the lease ends.
 //
+// # What it costs
+//
+// A mark of one member is as fast as the plain command. A Do that runs its work is
+// two scripts, of 10 to 15 µs of Redis' time each; SETNX and SET, which check no owner,
+// give no token and tell nobody, take a third of that. A Do whose result is there is
+// one, a little more than a GET. Measure it beside the plain commands:
+//
+//	go test -run '^$' -bench Once -benchtime 6400x ./once/redis
+//
 // # What it survives
 //
 // What Redis survives. Use `appendonly yes`, and `maxmemory-policy noeviction`. A
