@@ -75,8 +75,9 @@
 //
 // First is true for exactly one caller for each member of a set. The mark comes
 // before the deed: who dies between the two has marked somebody who got nothing.
-// FirstBy closes that gap with a tag, the id of the message or the order: asked again by the same
-// tag, it is true again, so that the redelivery goes on. Undo takes a mark back.
+// FirstBy closes that gap with a tag, the id of the message or the order: asked
+// again by the same tag, it is true again, so that the redelivery goes on. Undo
+// takes a mark back.
 //
 // # Toggles
 //

@@ -28,8 +28,9 @@ func (o *Once) MaxResult() int { return o.cfg.MaxResult }
 
 // Work is what is done once. Its context ends with the caller's, and when the
 // attempt loses its key (the cause is ErrLost then). The bytes that it returns are
-// the result, and Do's from then on. An error frees the key, so that somebody tries again; an error
-// marked by Permanent is kept as the result. A panic frees the key and goes on.
+// the result, and Do's from then on. An error frees the key, so that somebody tries
+// again; an error marked by Permanent is kept as the result. A panic frees the key
+// and goes on.
 type Work func(ctx context.Context, a Attempt) ([]byte, error)
 
 // Attempt is one run of the work.
@@ -62,8 +63,8 @@ type Option func(*call)
 func NoWait() Option { return func(c *call) { c.waits = false } }
 
 // Matching ties the key to a request: a call for the same key and another request
-// gets ErrReused, also while the first one runs. A key that was freed by a failure
-// may be tied anew. Of the request only a hash is kept.
+// gets ErrReused, also while the first one runs, and for an hour (Idle) after it has
+// died. A key that was freed by a failure may be tied anew. Of the request only a hash is kept.
 func Matching(request []byte) Option {
 	return func(c *call) { c.fingerprint = Fingerprint(request) }
 }

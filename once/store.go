@@ -47,9 +47,10 @@ type Store interface {
 	// way has lost its key. It is true when there was a record.
 	Forget(ctx context.Context, key string) (bool, error)
 
-	// Watch returns a channel that gets a value or is closed when an attempt of the key may have
-	// ended after Watch returned, and a function that ends watching. A store that cannot tell returns
-	// a nil channel: then its state is asked again and again, at growing distances.
+	// Watch returns a channel that gets a value or is closed when an attempt of the
+	// key may have ended after Watch returned, and a function that ends watching. A
+	// store that cannot tell returns a nil channel: then its state is asked again
+	// and again, at growing distances.
 	Watch(ctx context.Context, key string) (ended <-chan struct{}, stop func(), err error)
 }
 

@@ -19,11 +19,12 @@
 //	nobody knows whether it was processed 503 unsettled: repeat it with the same key
 //
 // Answers below 500 are kept, with status, header and body: a 402 for a card that
-// was refused stays a 402. An answer from 500 frees the key, and the next
-// repetition is served anew; so does a panic, which goes on. A handler that is served anew may have done
-// something before it failed, or before its process died: it must be idempotent,
-// or use the token of AttemptOf, or do all it does in one transaction (see the
-// documentation of package once, and DoTx of once/sql, which gives exactly once).
+// was refused stays a 402. An answer from 500 frees the key, and the next repetition
+// is served anew; so does a panic, which goes on. A handler that is served anew may
+// have done something before it failed, or before its process died: it must be
+// idempotent, or use the token of AttemptOf, or do all it does in one transaction
+// (see the documentation of package once, and DoTx of once/sql, which gives exactly
+// once).
 //
 // The answer is collected before it is sent, up to MaxResult of the Once; streams
 // are not for this middleware. If it is larger, the request counts as

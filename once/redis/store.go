@@ -98,8 +98,9 @@ func New(client rueidis.Client, o Options) (*Store, error) {
 // waits goes on by asking.
 func (s *Store) Close() { s.ends.close() }
 
-// All keys of one set share its name as a hash tag, so that a cluster keeps them
-// on one server (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
+// All keys of one set share its name as a hash tag, so that a cluster keeps them on
+// one server
+// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
 func (s *Store) record(key string) string         { return s.opts.Prefix + "do:" + key }
 func (s *Store) channel() string                  { return s.opts.Prefix + "ends" }
 func (s *Store) marks(set string) string          { return s.opts.Prefix + "marks:{" + set + "}" }

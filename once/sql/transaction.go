@@ -48,10 +48,11 @@ type TxWork func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error
 // or not at all. So there is no lease, no fencing, and nothing to take over after a crash.
 //
 // Who comes while another transaction has the key waits for its end, in the
-// database; the context bounds that. If that one fails, the next one runs its
-// work. A failure marked by once.Permanent is kept as the result, in a second
-// transaction, after what the work has changed is undone. When the transaction loses a race (deadlock, serialization
-// failure), it is undone and the work is run again, up to ten times.
+// database; the context bounds that. If that one fails, the next one runs its work.
+// A failure marked by once.Permanent is kept as the result, in a second transaction,
+// after what the work has changed is undone. When the transaction loses a race
+// (deadlock, serialization failure), it is undone and the work is run again, up to
+// ten times.
 //
 // Keys are shared with Do on the same store: while an attempt of Do has the key,
 // DoTx answers ErrInProgress. After ErrUnrecorded nobody knows whether the
