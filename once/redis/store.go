@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -104,6 +105,6 @@ func (s *Store) Close() { s.ends.close() }
 func (s *Store) record(key string) string         { return s.opts.Prefix + "do:" + key }
 func (s *Store) channel() string                  { return s.opts.Prefix + "ends" }
 func (s *Store) marks(set string) string          { return s.opts.Prefix + "marks:{" + set + "}" }
-func (s *Store) segment(set string, n int) string { return fmt.Sprintf("%s:%d", s.marks(set), n) }
+func (s *Store) segment(set string, n int) string { return s.marks(set) + ":" + strconv.Itoa(n) }
 func (s *Store) toggles(set string) string        { return s.opts.Prefix + "toggles:{" + set + "}" }
 func (s *Store) togglesOn(set string) string      { return s.toggles(set) + ":on" }

@@ -33,6 +33,7 @@ func childMain(where string) int {
 }
 
 func TestCrashes(t *testing.T) {
+	t.Parallel()
 	for name, fresh := range places() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

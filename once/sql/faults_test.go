@@ -12,6 +12,7 @@ import (
 // TestServerIsKilled while the work of Do runs: the result is recorded when the
 // server is back.
 func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
 	type server interface {
 		Kill()
 		Restart(testing.TB)

@@ -98,6 +98,7 @@ func (p place) node(tb testing.TB) (*sql.DB, *oncesql.Store) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, fresh := range places() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,6 +55,7 @@ func paying(ctx context.Context, tx *sql.Tx, _ once.Attempt) ([]byte, error) {
 // TestExactlyOnce: many callers on two nodes want the same few payments, each of
 // which changes the same row, and many of them fail after they have paid.
 func TestExactlyOnce(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, _ place, db *sql.DB, s, other *oncesql.Store) {
 		const keys, callers = 6, 8
 		broken := errors.New("broken")
@@ -112,6 +113,7 @@ func TestExactlyOnce(t *testing.T) {
 // TestWhatFailsIsUndone: an error, a panic and a permanent failure leave nothing
 // behind of what the work has done; the last one is kept.
 func TestWhatFailsIsUndone(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, _ place, db *sql.DB, s, other *oncesql.Store) {
 		ctx, broken := t.Context(), errors.New("broken")
 		failing := func(failure error) oncesql.TxWork {
@@ -144,6 +146,7 @@ func TestWhatFailsIsUndone(t *testing.T) {
 
 // TestKeysAreSharedWithDo: the same key cannot be done in both ways.
 func TestKeysAreSharedWithDo(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, _ place, db *sql.DB, s, other *oncesql.Store) {
 		o, err := once.New(once.Config{Store: other})
 		if err != nil {
@@ -178,6 +181,7 @@ func TestKeysAreSharedWithDo(t *testing.T) {
 
 // TestExpiredRecordsAreSweptAway, and count for nothing before that.
 func TestExpiredRecordsAreSweptAway(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, _ place, db *sql.DB, s, _ *oncesql.Store) {
 		ctx := t.Context()
 		for i := range 5 {
@@ -210,6 +214,7 @@ func TestExpiredRecordsAreSweptAway(t *testing.T) {
 // TestAnswerOfTheCommitIsLost: the transaction is committed, and nobody hears of
 // it. Asking again tells, and pays nothing.
 func TestAnswerOfTheCommitIsLost(t *testing.T) {
+	t.Parallel()
 	for name, server := range map[string]func() (place, string){
 		"postgres": func() (place, string) { p := places()["postgres"](t); return p, postgres.Server(t).Addr },
 		"mariadb":  func() (place, string) { p := places()["mariadb"](t); return p, mariadb.Server(t).Addr },
