@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,22 +44,13 @@ func TestAMetricThatIsMissing(t *testing.T) {
 			decisions = append(decisions, fmt.Sprintf("BenchmarkDecisions/%s/batch=%s-2 1 5 decisions/s", what, size))
 		}
 	}
-	limits := []string{"BenchmarkBytes/ours-2 1 5 bytes/key", "BenchmarkBytes/xtime-2 1 5 bytes/key", "BenchmarkBytes/throttled-2 1 5 bytes/key"}
-	for where, libraries := range map[string][]string{"Memory": {"ours", "xtime", "throttled"}, "Redis": {"ours", "redis_rate"}} {
-		for _, library := range libraries {
-			for _, load := range []string{"hot", "refused", "many"} {
-				for _, callers := range []int{1, 64} {
-					limits = append(limits, fmt.Sprintf("Benchmark%s/%s/callers=%d/%s-2 1 5 decisions/s", where, load, callers, library))
-				}
-			}
-		}
-	}
 	for name, c := range map[string]struct {
 		part func(*bench, context.Context) error
 		says []string // a metric each, all of which are needed
 	}{
+		"once":      {(*bench).once, onceMetrics()},
 		"decisions": {(*bench).decisions, append(decisions, "BenchmarkDecisions/classic-2 1 5 decisions/s")},
-		"limits":    {(*bench).limits, limits},
+		"limits":    {(*bench).limits, limitMetrics()},
 		"ledgers": {(*bench).ledgers, []string{
 			"BenchmarkRecordAgainstBareInsert-2 1 5 record-claims/s", "BenchmarkRecordAgainstBareInsert-2 1 5 values-rows/s",
 			"BenchmarkRecordAgainstBareInsert-2 1 5 unnest-rows/s", "BenchmarkRecordAgainstBareInsert-2 1 5 bare-rows/s",
@@ -80,4 +72,35 @@ func TestAMetricThatIsMissing(t *testing.T) {
 			}
 		}
 	}
+}
+
+func limitMetrics() []string {
+	limits := []string{"BenchmarkBytes/ours-2 1 5 bytes/key", "BenchmarkBytes/xtime-2 1 5 bytes/key", "BenchmarkBytes/throttled-2 1 5 bytes/key"}
+	for where, libraries := range map[string][]string{"Memory": {"ours", "xtime", "throttled"}, "Redis": {"ours", "redis_rate"}} {
+		for _, library := range libraries {
+			for _, load := range []string{"hot", "refused", "many"} {
+				for _, callers := range []int{1, 64} {
+					limits = append(limits, fmt.Sprintf("Benchmark%s/%s/callers=%d/%s-2 1 5 decisions/s", where, load, callers, library))
+				}
+			}
+		}
+	}
+	return limits
+}
+
+func onceMetrics() []string {
+	var once []string
+	for at, rows := range map[string][]plainly{"": redisOnce(), "/postgres": sqlOnce("postgres"), "/mariadb": sqlOnce("mariadb")} {
+		for _, row := range rows {
+			for _, name := range []string{row.ours, row.plain} {
+				if line := "BenchmarkOnce" + at + "-2 1 5 " + name + "/s"; !slices.Contains(once, line) {
+					once = append(once, line)
+				}
+			}
+		}
+	}
+	for _, kind := range onceKinds() {
+		once = append(once, "BenchmarkMemory/"+kind+"-2 1 5 MB/million")
+	}
+	return once
 }

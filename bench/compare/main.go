@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -42,7 +43,7 @@ func parse(args []string) (*settings, error) {
 	flags.BoolVar(&s.quick, "quick", false, "a first look in about a minute; its numbers are not recorded")
 	flags.StringVar(&s.data, "data", "", "folder for the databases, on the disk that is to be measured (default: a temporary one)")
 	flags.StringVar(&s.out, "out", "", "folder for the results (default: bench/results, with --quick nowhere)")
-	flags.StringVar(&s.only, "only", "", "run one part: claims, refusals, batch, cluster, decisions, ledgers, shards, limits, latency, overload, memory, rebuild or ids")
+	flags.StringVar(&s.only, "only", "", "run one part: "+partNames())
 	flags.IntVar(&s.rounds, "rounds", 0, "interleaved rounds (default 5, with --quick 1)")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -133,5 +134,15 @@ func parts() []part {
 		{"memory", "Memory of the gate", (*bench).memory},
 		{"rebuild", "Rebuild of the gate from the ledger", (*bench).rebuild},
 		{"ids", "Ids", (*bench).ids},
+		{"once", "Package once beside the plain commands", (*bench).once},
 	}
+}
+
+// partNames lists the parts for people.
+func partNames() string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }

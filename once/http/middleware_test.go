@@ -1,0 +1,183 @@
+package oncehttp_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rushgate/once"
+	oncehttp "rushgate/once/http"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func wrapped(t *testing.T, c oncehttp.Config, o once.Config, h http.HandlerFunc) http.Handler {
+	t.Helper()
+	m, err := once.NewMemory(once.MemoryConfig{})
+	if err == nil {
+		o.Store = m
+		c.Once, err = once.New(o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := oncehttp.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys(h)
+}
+
+// send sends a request; key "" stands for none.
+func send(h http.Handler, method, target, key, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if key != "" {
+		r.Header.Set(oncehttp.Header, key)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// counting is a handler that answers how often it has been run.
+func counting(runs *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Location", "/orders/1")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, string(body)+" "+string(rune('0'+runs.Add(1))))
+	}
+}
+
+func TestRequests(t *testing.T) {
+	var runs atomic.Int64
+	scope := func(r *http.Request) string { return r.URL.Query().Get("user") }
+	h := wrapped(t, oncehttp.Config{Required: true, Scope: scope, MaxBody: 10}, once.Config{}, counting(&runs))
+	for i, c := range []struct {
+		method, target, key, body string
+		status                    int
+		answer                    string // begins with, or contains
+		replayed                  bool
+	}{
+		{"POST", "/o", `"k1"`, "a", 201, "a 1", false},
+		{"POST", "/o", `"k1"`, "a", 201, "a 1", true},
+		{"POST", "/o", `k1`, "a", 201, "a 1", true}, // without quotes
+		{"POST", "/o", `"k1"`, "b", 422, `"key_reused"`, false},
+		{"POST", "/p", `"k1"`, "a", 422, `"key_reused"`, false},
+		{"PATCH", "/o", `"k1"`, "a", 422, `"key_reused"`, false},
+		{"POST", "/o?user=ann", `"k1"`, "c", 201, "c 2", false}, // another one's key
+		{"POST", "/o?user=ann", `"k1"`, "c", 201, "c 2", true},
+		{"POST", "/o", `"k2"`, "a", 201, "a 3", false},
+		{"POST", "/o", "", "a", 400, `"key_missing"`, false},
+		{"POST", "/o", `"k1`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", `"`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", `""`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", `"k1";p=1`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", `"ä"`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", strings.Repeat("x", 256), "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", `"k3"`, strings.Repeat("x", 11), 413, `"body_too_large"`, false},
+		{"PUT", "/o", "", "d", 201, "d 4", false}, // not ours
+		{"PUT", "/o", `"k1"`, "d", 201, "d 5", false},
+	} {
+		w := send(h, c.method, c.target, c.key, c.body)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.answer) || (w.Header().Get("Idempotency-Replayed") == "true") != c.replayed {
+			t.Errorf("%d: %d %q, %v; want %d %q, replayed %v", i, w.Code, w.Body, w.Header(), c.status, c.answer, c.replayed)
+		}
+		if c.status == 201 && w.Header().Get("Location") != "/orders/1" {
+			t.Errorf("%d: the header is %v", i, w.Header())
+		}
+	}
+}
+
+// TestErrorsAreServedAnew, and refusals are kept.
+func TestErrorsAreServedAnew(t *testing.T) {
+	var runs atomic.Int64
+	statuses := []int{500, 503, 402}
+	h := wrapped(t, oncehttp.Config{}, once.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		n := int(runs.Add(1))
+		if a, ok := oncehttp.AttemptOf(r.Context()); !ok || a.Number != n {
+			t.Errorf("attempt %+v, %v in run %d", a, ok, n)
+		}
+		http.Error(w, "no", statuses[n-1])
+	})
+	for i, want := range []int{500, 503, 402, 402, 402} {
+		if w := send(h, "POST", "/", "k", ""); w.Code != want || w.Body.String() != "no\n" {
+			t.Errorf("%d: %d %q; want %d", i, w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestLargeAnswer: it was processed, so it is not processed again.
+func TestLargeAnswer(t *testing.T) {
+	var runs atomic.Int64
+	h := wrapped(t, oncehttp.Config{}, once.Config{MaxResult: 100}, func(w http.ResponseWriter, _ *http.Request) {
+		runs.Add(1)
+		for range 20 {
+			_, _ = io.WriteString(w, "0123456789")
+		}
+	})
+	for range 2 {
+		if w := send(h, "POST", "/", "k", ""); w.Code != 500 || !strings.Contains(w.Body.String(), "answer_too_large") {
+			t.Errorf("%d %q", w.Code, w.Body)
+		}
+	}
+	if runs.Load() != 1 {
+		t.Errorf("processed %d times", runs.Load())
+	}
+}
+
+// TestInFlight: while the first request is being processed, others wait for its
+// answer, or hear so at once, or when they have waited for long enough.
+func TestInFlight(t *testing.T) {
+	for name, c := range map[string]struct {
+		noWait bool
+		status int
+		takes  time.Duration
+	}{
+		"waits":     {false, 200, 5 * time.Second},
+		"at once":   {true, 409, 5 * time.Second},
+		"impatient": {false, 409, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := wrapped(t, oncehttp.Config{NoWait: c.noWait}, once.Config{Patience: 10 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+					select {
+					case <-time.After(c.takes):
+						_, _ = io.WriteString(w, "done")
+					case <-r.Context().Done():
+					}
+				})
+				var first sync.WaitGroup
+				first.Go(func() {
+					if w := send(h, "POST", "/", "k", ""); w.Code != 200 || w.Body.String() != "done" {
+						t.Errorf("the first: %d %q", w.Code, w.Body)
+					}
+				})
+				synctest.Wait()
+				w := send(h, "POST", "/", "k", "")
+				if w.Code != c.status || c.status == 409 && (!strings.Contains(w.Body.String(), `"in_progress"`) || w.Header().Get("Retry-After") == "") {
+					t.Errorf("%d %q %v; want %d", w.Code, w.Body, w.Header(), c.status)
+				}
+				first.Wait()
+			})
+		})
+	}
+}
+
+func TestConfig(t *testing.T) {
+	m, _ := once.NewMemory(once.MemoryConfig{})
+	o, _ := once.New(once.Config{Store: m})
+	for _, c := range []oncehttp.Config{{}, {Once: o, MaxBody: -1}, {Once: o, MaxBody: 1 << 40}} {
+		if _, err := oncehttp.New(c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}
