@@ -105,19 +105,21 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 	for i := range ways {
 		options.Needs = append(options.Needs, ways[i].Needs...)
 	}
+	lab.Silence()
 	s.line("%s", s.faint("starting the servers …"))
 	place, err := stage.Open(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer place.Close()
-	lab.Silence()
 	seller, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	ways, r.Notes = place.Choose(ways, len(l.Strategy) > 0)
-	r.Partial = len(r.Notes) > 0
+	if r.Partial = len(r.Notes) > 0; len(ways) == 0 {
+		return fmt.Errorf("nothing to try: %s", strings.Join(r.Notes, "; "))
+	}
 	watch := &trial.Watch{}
 	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Count: place.Count, Watch: watch,
 		Command: func() *exec.Cmd { return exec.Command(seller, sellerCommand) }}

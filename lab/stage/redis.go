@@ -16,7 +16,7 @@ import (
 // redisEach does something on every Redis.
 func (s *Stage) redisEach(ctx context.Context, do func(*redis.Client) error) error {
 	for _, addr := range s.redis {
-		db := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, PoolSize: 2})
+		db := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 2})
 		err := do(db)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return fmt.Errorf("Redis at %s: %w", addr, err)

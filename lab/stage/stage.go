@@ -135,7 +135,11 @@ func (s *Stage) Choose(ways []lab.Way, asked bool) (possible []lab.Way, notes []
 		left[why]++
 	}
 	for i, why := range notes {
-		notes[i] = fmt.Sprintf("%d of the ways are left out: %s", left[why], why)
+		are := "are"
+		if left[why] == 1 {
+			are = "is"
+		}
+		notes[i] = fmt.Sprintf("%d of the ways %s left out: %s", left[why], are, why)
 	}
 	return possible, notes
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rushgate/internal/binary"
+)
+
+// The lab runs from the command line as people type it, on servers that it
+// starts itself, with sellers that are processes of their own, and writes both
+// reports.
+func TestLab(t *testing.T) {
+	dir := t.TempDir()
+	data, page := filepath.Join(dir, "lab.json"), filepath.Join(dir, "lab.html")
+	out := succeeds(t, "lab", "--strategy", "redis-lua,redis-read-write,rushgate-memory", "--stock", "100", "--buyers", "500",
+		"--connections", "32", "--duration", "2s", "--crash", "--admin", "--out", data, "--out", page)
+	for _, word := range []string{"redis-lua", "redis-read-write", "rushgate-memory-sqlite", "oversold", "exact in everything that was tried", data, page} {
+		if !strings.Contains(out, word) {
+			t.Errorf("the table does not say %q:\n%s", word, out)
+		}
+	}
+	text, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Partial bool
+		Ways    []map[string]any
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Partial || len(r.Ways) != 3 {
+		t.Fatalf("partial %v, %d ways", r.Partial, len(r.Ways))
+	}
+	for _, w := range r.Ways {
+		for _, field := range []string{"name", "family", "granted", "stock_left", "oversold", "undersold", "duplicates", "contended",
+			"lost_after_crash", "claims_per_second", "p50_ms", "p99_ms", "p999_ms"} {
+			if w[field] == nil {
+				t.Errorf("%s has no %s", w["name"], field)
+			}
+		}
+		if broken := w["name"] == "redis-read-write"; broken != (w["oversold"].(float64) > 0) {
+			t.Errorf("%s oversold %v", w["name"], w["oversold"])
+		}
+	}
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "<!doctype html>") {
+		t.Errorf("the page is none: %v", err)
+	}
+}
+
+// What is wrong is one line that says how to mend it.
+func TestLabRefusesWithOneLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"unknown strategy": {[]string{"--strategy", "redis-magic"}, []string{`--strategy "redis-magic"`, "redis-lua"}},
+		"zero stock":       {[]string{"--stock", "0"}, []string{"--stock 0", "1 to"}},
+		"no buyers":        {[]string{"--buyers=-1"}, []string{"--buyers -1"}},
+		"no connections":   {[]string{"--connections", "0"}, []string{"--connections 0"}},
+		"too long":         {[]string{"--duration", "1h"}, []string{"--duration 1h0m0s", "1m0s"}},
+		"no such folder":   {[]string{"--out", "/nowhere/lab.html"}, []string{"--out", "/nowhere/lab.html"}},
+		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"nothing to try", "127.0.0.1:1"}},
+		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "mysql://127.0.0.1:1/x"}, []string{"nothing to try", "127.0.0.1:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fails(t, command(t, append([]string{"lab"}, c.args...)...), c.words...)
+		})
+	}
+}
+
+// Without a server the lab does what it can, and says what it left out.
+func TestLabWithoutServers(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "lab.json")
+	r, err := binary.RunWith(program, []string{"PATH=/nowhere"}, "", "lab", "--strategy", "redis-lua,sql-unique-sqlite,rushgate-memory",
+		"--stock", "20", "--buyers", "100", "--duration", "1s", "--out", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != 0 || !strings.Contains(r.Out, "1 of the ways is left out: redis-server is not installed") || !strings.Contains(r.Out, "sql-unique-sqlite") {
+		t.Errorf("status %d\n%s%s", r.Status, r.Out, r.Err)
+	}
+	if text, err := os.ReadFile(data); err != nil || !strings.Contains(string(text), `"partial": true`) {
+		t.Errorf("the report is not said to be partial: %v", err)
+	}
+}
