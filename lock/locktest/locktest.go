@@ -24,9 +24,10 @@ type Factory struct {
 	// claim stays written down until somebody looks.
 	Expire func(tb testing.TB, b lock.Backend, key, owner string)
 
-	// NoLine says that claims do not wait at the backend: those who wait ask
-	// again, in no order.
-	NoLine bool
+	// Quorum says that several servers are behind the backend: claims do not
+	// wait there, but ask again, in no order; and a claim that is asked for
+	// again may have a greater fence.
+	Quorum bool
 }
 
 // Run runs the whole suite.

@@ -26,7 +26,7 @@ func waiting(t *testing.T, f Factory) {
 		{"AWaitEndsWithItsLocker", lock.Options{}, endsWithLocker, false},
 		{"TheLineIsBounded", lock.Options{MaxWaiters: 1}, boundedLine, true},
 	} {
-		if c.line && f.NoLine {
+		if c.line && f.Quorum {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) { c.test(newDesk(t, f, c.opts)) })
@@ -87,7 +87,7 @@ func afterTheDead(d *desk) {
 	if a := d.spy.Acquire(d.Context(), dead); a.State != lock.Granted {
 		d.Fatal(a)
 	}
-	if !d.f.NoLine {
+	if !d.f.Quorum {
 		first := claim("k", "first", names.next(), all, all, 5)
 		first.Lease = 500 * time.Millisecond
 		if a := d.spy.Acquire(d.Context(), first); a.State != lock.Waiting {
@@ -172,7 +172,7 @@ func boundedLine(d *desk) {
 func exclusion(t *testing.T, f Factory) {
 	d := newDesk(t, f, lock.Options{})
 	workers, turns := 8, 15
-	if f.NoLine {
+	if f.Quorum {
 		workers = 4
 	}
 	var res resource
