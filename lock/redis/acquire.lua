@@ -1,6 +1,6 @@
 -- Makes a claim, or gives a sign of life for it.
 --
--- KEYS, ARGV[1..5] as in claims.lua
+-- KEYS, ARGV[1..5] as in key.lua
 -- ARGV[6] the permits it needs
 -- ARGV[7] the permits that there are
 -- ARGV[8] how many may wait before it; 0: it does not wait

@@ -15,9 +15,15 @@ import (
 	"rushgate/lock"
 )
 
-// The scripts. Each says at its head what it is given; claims.lua, which comes
-// before each, what it answers.
+// The scripts, in parts: see New. Each says at its head what it is given;
+// key.lua, with which each begins, what it answers.
 var (
+	//go:embed key.lua
+	keyLua string
+	//go:embed acquire_free.lua
+	acquireFreeLua string
+	//go:embed release_last.lua
+	releaseLastLua string
 	//go:embed claims.lua
 	claimsLua string
 	//go:embed acquire.lua

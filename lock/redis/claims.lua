@@ -1,34 +1,4 @@
--- What the scripts of a lock have in common: this part comes before each.
---
--- KEYS[1] the state of the key, a hash:
---   fence    the fence of the latest grant
---   taken    the permits that are held
---   waiting  how many are in the line
---   first    a time at or before which no claim's lease ends
---   ticket   the place of the latest in the line
---   o:OWNER  a claim: 'NEED LIMIT UNTIL FENCE TOKEN TOKEN… ', FENCE 0 while it waits
--- KEYS[2] the line, a sorted set: owners who wait, by ticket
---
--- ARGV[1] how long the state is remembered after the latest sign of life, in ms
--- ARGV[2] what begins the channels on which nodes hear of grants
--- ARGV[3] the owner
--- ARGV[4] the token, 'NODE.NUMBER'
--- ARGV[5] the lease, in µs
---
--- Times are in µs, by this server's clock. All numbers are below 2^53.
---
--- Answers {state, fence, left, ahead}: see lock.Answer and the numbers below.
-
-local GRANTED, WAITING, TAKEN, FULL, DENIED, GONE = 1, 2, 3, 4, 5, 6
-
-local call, state, line = redis.call, KEYS[1], KEYS[2]
-local owner, token, lease = ARGV[3], ARGV[4], tonumber(ARGV[5])
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
-
-local got = call('HMGET', state, 'fence', 'taken', 'waiting', 'first', 'o:' .. owner)
-local fence, taken = tonumber(got[1] or 0), tonumber(got[2] or 0)
-local waiting, first = tonumber(got[3] or 0), tonumber(got[4] or 0)
+-- How claims are read, changed and written: key.lua comes before.
 
 local function digits(n) return string.format('%.0f', n) end
 

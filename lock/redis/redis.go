@@ -83,7 +83,9 @@ func New(client rueidis.Client, opts Options) (*Backend, error) {
 	}
 	return &Backend{client: client, prefix: opts.Prefix, wakes: opts.Prefix + "wake:",
 		memory:  strconv.FormatInt(opts.Memory.Milliseconds(), 10),
-		acquire: newScript(claimsLua, acquireLua), renew: newScript(claimsLua, renewLua), release: newScript(claimsLua, releaseLua)}, nil
+		acquire: newScript(keyLua, acquireFreeLua, claimsLua, acquireLua),
+		renew:   newScript(keyLua, claimsLua, renewLua),
+		release: newScript(keyLua, releaseLastLua, claimsLua, releaseLua)}, nil
 }
 
 // Acquire implements lock.Backend.

@@ -1,6 +1,6 @@
 -- Gives a sign of life for a claim that there is.
 --
--- KEYS, ARGV[1..5] as in claims.lua
+-- KEYS, ARGV[1..5] as in key.lua
 -- ARGV[6] what the fence is raised to at least; 0: it stays
 
 local floor = tonumber(ARGV[6])
