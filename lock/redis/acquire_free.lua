@@ -4,7 +4,8 @@
 if not got[2] then
   local granted = math.max(fence + 1, now)
   local entry = string.format('%s %s %.0f %.0f %s ', ARGV[6], ARGV[7], now + lease, granted, token)
-  call('HSET', state, 'fence', granted, 'taken', ARGV[6], 'waiting', 0, 'first', now + lease, 'o:' .. owner, entry)
-  call('PEXPIRE', state, ARGV[1])
+  local till, said = kept()
+  call('HSET', state, 'fence', granted, 'taken', ARGV[6], 'first', now + lease, 'kept', till, 'o:' .. owner, entry)
+  if said then call('PEXPIRE', state, ARGV[1]) end
   return {GRANTED, granted, lease, 0}
 end

@@ -75,12 +75,15 @@ local function save(c)
     call('HDEL', state, 'taken', 'waiting', 'first')
     if c == nil then return end
   end
-  if c then
-    call('HSET', state, 'fence', digits(fence), 'taken', digits(taken), 'waiting', digits(waiting), 'first', digits(first), 'o:' .. owner, text(c))
-  else
-    call('HSET', state, 'fence', digits(fence), 'taken', digits(taken), 'waiting', digits(waiting), 'first', digits(first))
+  local till, said = kept()
+  call('HSET', state, 'fence', fence, 'taken', taken, 'first', first, 'kept', till)
+  if waiting > 0 then
+    call('HSET', state, 'waiting', waiting)
+  elseif got[3] then
+    call('HDEL', state, 'waiting')
   end
-  call('PEXPIRE', state, ARGV[1])
+  if c then call('HSET', state, 'o:' .. owner, text(c)) end
+  if said then call('PEXPIRE', state, ARGV[1]) end
   if waiting > 0 then call('PEXPIRE', line, ARGV[1]) end
 end
 

@@ -283,7 +283,7 @@ func TestAnIdleKey(t *testing.T) {
 	}
 	state := opts.Prefix + "{k}"
 	fields, err := raw.Do(t.Context(), raw.B().Hkeys().Key(state).Build()).AsStrSlice()
-	if err != nil || strings.Join(fields, " ") != "fence" {
+	if err != nil || strings.Join(fields, " ") != "fence kept" {
 		t.Fatal(fields, err)
 	}
 	ttl, err := raw.Do(t.Context(), raw.B().Pttl().Key(state).Build()).AsInt64()

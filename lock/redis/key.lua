@@ -6,6 +6,7 @@
 --   waiting  how many are in the line
 --   first    a time at or before which no claim's lease ends
 --   ticket   the place of the latest in the line
+--   kept     until when the state is remembered, at least
 --   o:OWNER  a claim: 'NEED LIMIT UNTIL FENCE TOKEN TOKEN… ', FENCE 0 while it waits
 -- KEYS[2] the line, a sorted set: owners who wait, by ticket
 --
@@ -26,6 +27,15 @@ local owner, token, lease = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 
-local got = call('HMGET', state, 'fence', 'taken', 'waiting', 'first', 'o:' .. owner)
+local got = call('HMGET', state, 'fence', 'taken', 'waiting', 'first', 'o:' .. owner, 'kept')
 local fence, taken = tonumber(got[1] or 0), tonumber(got[2] or 0)
 local waiting, first = tonumber(got[3] or 0), tonumber(got[4] or 0)
+
+-- kept returns until when the state is remembered from now on, and whether that
+-- must be said: at least half of the time that was asked for is left, which is
+-- more than the longest lease, so that not every call needs to say so.
+local function kept()
+  local had, memory = tonumber(got[6] or 0), tonumber(ARGV[1]) * 1000
+  if had < now + memory / 2 then return now + memory, true end
+  return had, false
+end
