@@ -39,6 +39,8 @@ var arrows = []Arrow{
 		Why: "a command parses flags and calls app; wiring in two places comes apart"},
 	{From: blocks, Never: []string{"."},
 		Why: "the building blocks are importable on their own"},
+	{From: []string{"lock"}, Except: []string{"lock/locktest"}, Only: []string{"lock"}, Never: []string{"lock/locktest"},
+		Why: "a lock is taken out and used alone: it imports nothing of ours outside its folder, and does not carry its tests"},
 	{From: []string{"bench/load"}, Only: []string{},
 		Why: "the generator measures any server that speaks the API, so it must not know ours"},
 	{From: []string{"internal"}, Except: []string{"internal/testenv"}, Only: []string{"internal"},

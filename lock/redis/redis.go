@@ -1,4 +1,3 @@
-// Package redis keeps the claims of package lock in Redis or Valkey.
 package redis
 
 import (

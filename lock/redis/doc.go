@@ -1,0 +1,16 @@
+// Package redis keeps the claims of package lock in Redis or Valkey, version 6.2
+// or later: one server, a master that Sentinels know, or a cluster.
+//
+// Every call is one script on one key: EVALSHA, and EVAL for a server that does
+// not know it yet. A key of a lock is two keys of Redis with one hash tag, of
+// which the second one exists while somebody waits; HGETALL shows who has a
+// lock, with what fence, and who waits. Time is Redis's own.
+//
+// Grants are told by PUBLISH on a channel of each node, on which a Locker that
+// waits has one subscription. The client’s user needs EVAL, EVALSHA, SUBSCRIBE,
+// what the scripts call, and the keys and channels of the prefix.
+//
+// What Redis forgets, locks forget: see "What happens when" in package lock. Use
+// maxmemory-policy noeviction. With appendonly and appendfsync always a restart
+// forgets nothing; a failover may, as replication is asynchronous.
+package redis
