@@ -42,7 +42,7 @@ func parse(args []string) (*settings, error) {
 	flags.BoolVar(&s.quick, "quick", false, "a first look in about a minute; its numbers are not recorded")
 	flags.StringVar(&s.data, "data", "", "folder for the databases, on the disk that is to be measured (default: a temporary one)")
 	flags.StringVar(&s.out, "out", "", "folder for the results (default: bench/results, with --quick nowhere)")
-	flags.StringVar(&s.only, "only", "", "run one part: claims, refusals, batch, cluster, decisions, ledgers, shards, latency, overload, memory or rebuild")
+	flags.StringVar(&s.only, "only", "", "run one part: claims, refusals, batch, cluster, decisions, ledgers, shards, latency, overload, memory, locks or rebuild")
 	flags.IntVar(&s.rounds, "rounds", 0, "interleaved rounds (default 5, with --quick 1)")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -130,6 +130,7 @@ func parts() []part {
 		{"latency", "Latency at half of the maximum, open loop", (*bench).latency},
 		{"overload", "Three times the maximum, open loop", (*bench).overload},
 		{"memory", "Memory of the gate", (*bench).memory},
+		{"locks", "Locks in Redis", (*bench).locks},
 		{"rebuild", "Rebuild of the gate from the ledger", (*bench).rebuild},
 	}
 }

@@ -100,7 +100,10 @@ const (
 	warmup   = 100 * time.Millisecond
 )
 
-// BenchmarkLocks runs every system under every load, b.N times in turns.
+// BenchmarkLocks runs every system under every load, b.N times, and reports the
+// sum over the time. Beside the locks taken and given back in a second it counts
+// how often another goroutine had the key before: where those who wait only ask
+// now and then, whoever unlocks mostly gets the lock again.
 func BenchmarkLocks(b *testing.B) {
 	server := testenv.Redis(b)
 	those := systems(b, server.Addr)
@@ -115,45 +118,80 @@ func BenchmarkLocks(b *testing.B) {
 	} {
 		for _, s := range those {
 			b.Run(load.name+"/"+s.name, func(b *testing.B) {
+				run(b, s, load.workers, load.keys, warmup)
+				var sum tally
+				b.ResetTimer()
 				for range b.N {
-					run(b, s, load.workers, load.keys, warmup)
-					b.ReportMetric(run(b, s, load.workers, load.keys, measured), "locks/s")
+					sum.add(run(b, s, load.workers, load.keys, measured))
 				}
+				b.ReportMetric(float64(sum.locks)/sum.took.Seconds(), "locks/s")
+				b.ReportMetric(float64(sum.hands)/sum.took.Seconds(), "hands/s")
+				b.ReportMetric(float64(sum.worst.Microseconds())/1000, "worst-ms")
 			})
 		}
 	}
 }
 
-// run returns how many locks a second were taken and given back. Where they
-// share a key, the count itself is guarded by the lock.
-func run(b *testing.B, s system, workers, keys int, d time.Duration) float64 {
+// tally is what a run counted.
+type tally struct {
+	locks, hands int64
+	worst        time.Duration // from asking for a lock to giving it back
+	took         time.Duration
+}
+
+func (t *tally) add(o tally) {
+	t.locks, t.hands, t.took = t.locks+o.locks, t.hands+o.hands, t.took+o.took
+	t.worst = max(t.worst, o.worst)
+}
+
+// guarded is what a lock is for: only its holder touches it.
+type guarded struct {
+	inside atomic.Int64
+	last   int // who had it
+	tally
+}
+
+// run takes and gives back locks for some time.
+func run(b *testing.B, s system, workers, keys int, d time.Duration) (sum tally) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
-	var done atomic.Int64
-	inside := make([]atomic.Int64, keys)
+	those := make([]guarded, keys)
 	began := time.Now()
 	for w := range workers {
 		all.Go(func() {
-			key := fmt.Sprintf("k%d", w%keys)
+			key, g := fmt.Sprintf("k%d", w%keys), &those[w%keys]
 			for time.Since(began) < d {
+				asked := time.Now()
 				unlock, err := s.take(ctx, key)
 				if err != nil {
 					b.Error(err)
 					return
 				}
-				if inside[w%keys].Add(1) != 1 {
+				if g.inside.Add(1) != 1 {
 					b.Error("two at once")
 				}
-				inside[w%keys].Add(-1)
+				g.enter(w, asked)
+				g.inside.Add(-1)
 				if err := unlock(ctx); err != nil {
 					b.Error(err)
 					return
 				}
-				done.Add(1)
 			}
 		})
 	}
 	all.Wait()
-	return float64(done.Load()) / time.Since(began).Seconds()
+	for i := range those {
+		sum.add(those[i].tally)
+	}
+	sum.took = time.Since(began)
+	return sum
+}
+
+func (g *guarded) enter(who int, asked time.Time) {
+	g.locks++
+	if g.last != who {
+		g.hands++
+	}
+	g.last, g.worst = who, max(g.worst, time.Since(asked))
 }

@@ -1,7 +1,5 @@
 -- How claims are read, changed and written: key.lua comes before.
 
-local function digits(n) return string.format('%.0f', n) end
-
 -- grown returns the next fence. Time is its floor: it goes on growing after the
 -- state was forgotten, unless the clock has gone back by more than the time since.
 local function grown()
@@ -16,7 +14,7 @@ local function read(entry)
 end
 
 local function text(c)
-  return digits(c.need) .. ' ' .. digits(c.limit) .. ' ' .. digits(c.ends) .. ' ' .. digits(c.fence) .. c.tokens
+  return string.format('%d %d %d %d%s', c.need, c.limit, c.ends, c.fence, c.tokens)
 end
 
 local function prolong(c)
@@ -76,9 +74,9 @@ local function save(c)
     if c == nil then return end
   end
   local till, said = kept()
-  call('HSET', state, 'fence', fence, 'taken', taken, 'first', first, 'kept', till)
+  call('HSET', state, 'fence', digits(fence), 'taken', digits(taken), 'first', digits(first), 'kept', till)
   if waiting > 0 then
-    call('HSET', state, 'waiting', waiting)
+    call('HSET', state, 'waiting', digits(waiting))
   elseif got[3] then
     call('HDEL', state, 'waiting')
   end

@@ -31,11 +31,15 @@ local got = call('HMGET', state, 'fence', 'taken', 'waiting', 'first', 'o:' .. o
 local fence, taken = tonumber(got[1] or 0), tonumber(got[2] or 0)
 local waiting, first = tonumber(got[3] or 0), tonumber(got[4] or 0)
 
+-- digits writes a whole number. (%d, and no number is given to a command: what
+-- writes doubles takes several times as long as the command.)
+local function digits(n) return string.format('%d', n) end
+
 -- kept returns until when the state is remembered from now on, and whether that
 -- must be said: at least half of the time that was asked for is left, which is
 -- more than the longest lease, so that not every call needs to say so.
 local function kept()
   local had, memory = tonumber(got[6] or 0), tonumber(ARGV[1]) * 1000
-  if had < now + memory / 2 then return now + memory, true end
-  return had, false
+  if had < now + memory / 2 then return digits(now + memory), true end
+  return got[6], false
 end
