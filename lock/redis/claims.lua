@@ -1,5 +1,7 @@
 -- How claims are read, changed and written: key.lua comes before.
 
+local taken, waiting, first = tonumber(got[2] or 0), tonumber(got[3] or 0), tonumber(got[4] or 0)
+
 -- grown returns the next fence. Time is its floor: it goes on growing after the
 -- state was forgotten, unless the clock has gone back by more than the time since.
 local function grown()

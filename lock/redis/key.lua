@@ -28,8 +28,7 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 local got = call('HMGET', state, 'fence', 'taken', 'waiting', 'first', 'o:' .. owner, 'kept')
-local fence, taken = tonumber(got[1] or 0), tonumber(got[2] or 0)
-local waiting, first = tonumber(got[3] or 0), tonumber(got[4] or 0)
+local fence = tonumber(got[1] or 0)
 
 -- digits writes a whole number. (%d, and no number is given to a command: what
 -- writes doubles takes several times as long as the command.)
