@@ -8,7 +8,7 @@ local mine = found()
 if not mine or not carries(mine) then
   return refuse(GONE)
 end
-fence = math.max(fence, floor)
+if floor > tonumber(call('GET', counter) or 0) then call('SET', counter, digits(floor), 'PX', memory) end
 if mine.fence > 0 then mine.fence = math.max(mine.fence, floor) end
 prolong(mine)
 save(mine)
