@@ -113,6 +113,23 @@ func TestALeaseThatIsNotRenewedEndsHereFirst(t *testing.T) {
 	})
 }
 
+func TestWhatIsUnlockedIsNotRenewed(t *testing.T) {
+	opts := lock.Options{Lease: 9 * time.Second}
+	bubble(t, opts, func(t *testing.T, m *mute, l *lock.Locker) {
+		x, err := l.Lock(t.Context(), "k")
+		h := held(t, x, err)
+		<-time.After(opts.Lease)
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := m.renew.Load()
+		<-time.After(10 * opts.Lease)
+		if after := m.renew.Load(); before == 0 || after > before {
+			t.Fatalf("renewed %d times, and then %d", before, after)
+		}
+	})
+}
+
 // A renewal that is answered late, or never, does not lengthen what it was sent
 // for: the lease counts from before the request.
 func TestALeaseCountsFromBeforeItWasAsked(t *testing.T) {

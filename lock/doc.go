@@ -79,12 +79,13 @@
 //
 // # How fences grow
 //
-// In Redis a key's state has a counter beside it, kept for a day (redis.Options)
-// after the last use. FLUSHALL, an eviction (use maxmemory-policy noeviction), or
-// a failover can forget it, and a plain counter would begin again at 1, below
-// what resources remember. So the server's time, in microseconds, is its floor:
-// it grows after it was forgotten too, unless the clock of the server that
-// takes over is behind by more than the time since the last grant. PostgreSQL
+// In Redis a key has a counter, kept for a day (redis.Options) from its first
+// use. Its end, FLUSHALL, an eviction (use maxmemory-policy noeviction), or a
+// failover makes Redis forget it, and a plain counter would begin again at 1,
+// below what resources remember. So a counter that is not there begins at the
+// server's time, in microseconds, which no counter before it had reached: fences
+// grow after they were forgotten too, unless the clock of the server that takes
+// over is behind by more than the time since the counter began, or so. PostgreSQL
 // takes fences from one durable sequence.
 //
 // # Which variant when

@@ -36,6 +36,7 @@ func Run(t *testing.T, f Factory) {
 	t.Run("Histories", func(t *testing.T) { histories(t, f) })
 	t.Run("Locker", func(t *testing.T) { lockers(t, f) })
 	t.Run("Waiting", func(t *testing.T) { waiting(t, f) })
+	t.Run("OneOfMany", func(t *testing.T) { oneOfMany(t, f) })
 	t.Run("Exclusion", func(t *testing.T) { exclusion(t, f) })
 }
 

@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -197,6 +198,34 @@ func exclusion(t *testing.T, f Factory) {
 	group.Wait()
 	if res.written != workers*turns {
 		t.Errorf("%d changes, not %d", res.written, workers*turns)
+	}
+}
+
+// oneOfMany has many try for a free key at the same moment. Of a majority of
+// servers it may be that nobody gets it.
+func oneOfMany(t *testing.T, f Factory) {
+	d := newDesk(t, f, lock.Options{})
+	for round := range 25 {
+		key := fmt.Sprint("k", round)
+		var start, group sync.WaitGroup
+		var got atomic.Int64
+		start.Add(1)
+		for i := range 8 {
+			group.Go(func() {
+				start.Wait()
+				_, err := []*lock.Locker{d.a, d.b}[i%2].TryLock(t.Context(), key)
+				if err == nil {
+					got.Add(1)
+				} else if !errors.Is(err, lock.ErrHeld) {
+					t.Error(err)
+				}
+			})
+		}
+		start.Done()
+		group.Wait()
+		if n := got.Load(); n > 1 || n == 0 && !f.Quorum {
+			t.Fatalf("%d of 8 got it", n)
+		}
 	}
 }
 

@@ -2,9 +2,10 @@
 // or later: one server, a master that Sentinels know, or a cluster.
 //
 // Every call is one script on one key: EVALSHA, and EVAL for a server that does
-// not know it yet. A key of a lock is two keys of Redis with one hash tag, of
-// which the second one exists while somebody waits; HGETALL shows who has a
-// lock, with what fence, and who waits. Time is Redis's own.
+// not know it yet. Who has a lock alone, with what fence, is in a string,
+// PREFIX{KEY}, that expires with the lease; while there are several claims, HGETALL
+// PREFIX{KEY}:claims shows them, and who waits. All keys of a lock have one hash
+// tag. Time is Redis's own.
 //
 // Grants are told by PUBLISH on a channel of each node, on which a Locker that
 // waits has one subscription. The client’s user needs EVAL, EVALSHA, SUBSCRIBE,

@@ -120,11 +120,12 @@ func TestAServerThatForgets(t *testing.T) {
 type wire struct {
 	proxy        *testenv.Proxy
 	through, own *lock.Locker
+	prefix       string
 }
 
 func newWire(t *testing.T, opts lock.Options) *wire {
 	shared, o := server.Server(t), fresh()
-	w := &wire{proxy: testenv.NewProxy(t, shared.Addr)}
+	w := &wire{proxy: testenv.NewProxy(t, shared.Addr), prefix: o.Prefix}
 	w.through = locker(t, backend(t, w.proxy.Addr, o), opts)
 	w.own = locker(t, backend(t, shared.Addr, o), opts)
 	return w
@@ -208,7 +209,7 @@ func TestNewsThatGetLost(t *testing.T) {
 		_, err := w.through.Lock(t.Context(), "k", lock.WithMaxWait(generous))
 		done <- err
 	}()
-	inLine(t, w.own)
+	w.inLine(t)
 	w.proxy.Cut()
 	if err := h.Unlock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -218,12 +219,30 @@ func TestNewsThatGetLost(t *testing.T) {
 	}
 }
 
-// inLine waits until somebody waits for the key: then nobody else may.
-func inLine(t *testing.T, l *lock.Locker) {
+// inLine waits until somebody waits for the key and listens.
+func (w *wire) inLine(t *testing.T) {
 	t.Helper()
-	probe, err := l.RLock(t.Context(), "k", lock.WithMaxWait(time.Millisecond))
-	if probe != nil || !errors.Is(err, lock.ErrTimeout) {
-		t.Fatal(err)
+	raw := client(t, server.Server(t).Addr)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(generous)
+	for {
+		n, err := raw.Do(t.Context(), raw.B().Zcard().Key(w.prefix+"{k}:line").Build()).AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ears, err := raw.Do(t.Context(), raw.B().PubsubChannels().Pattern(w.prefix+"*").Build()).AsStrSlice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 && len(ears) > 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("nobody waits")
+		}
 	}
 }
 
