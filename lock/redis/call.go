@@ -123,7 +123,7 @@ func explain(err error) error {
 	}
 	switch kind, _, _ := strings.Cut(reply.Error(), " "); kind {
 	case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS", "BUSY", "UNKILLABLE", "OOM", "MISCONF":
-		return fmt.Errorf("%w: Redis refuses for now: %w", lock.ErrUnavailable, err)
+		return fmt.Errorf("%w: the server refuses for now: %w", lock.ErrUnavailable, err)
 	}
-	return fmt.Errorf("Redis refuses: %w", err)
+	return fmt.Errorf("the server refuses: %w", err)
 }
