@@ -84,7 +84,7 @@ type Claim struct {
 // Answer is what has become of a claim.
 type Answer struct {
 	State State
-	Fence uint64 // of a claim that is Granted; of the key's latest grant for one that is Waiting
+	Fence uint64 // of a claim that is Granted, but not by Release; of the key's latest grant for one that is Waiting
 
 	// Left is, for a claim that is Waiting or Taken, when it is worth asking
 	// again if nothing is heard: the first lease ends then, or later. It is 0 if

@@ -1,5 +1,7 @@
 package lock
 
+import "time"
+
 // Expire ends the lease of a claim as time would.
 func Expire(m *Memory, key, owner string) {
 	m.mu.Lock()
@@ -10,3 +12,15 @@ func Expire(m *Memory, key, owner string) {
 		}
 	}
 }
+
+// Stall keeps a lock from being renewed and from being ended by its timer, as if
+// the goroutine that does so got no processor any more.
+func Stall(h *Held) {
+	k := &h.locker.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.remove(&h.duty)
+}
+
+// Lasting is how long a holder relies on a lease.
+func Lasting(lease time.Duration) time.Duration { return lasting(lease) }

@@ -86,13 +86,15 @@ func (h *Held) Unlock(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
-	a := l.backend.Release(ctx, []Claim{h.claim})[0]
+	a := l.insist(ctx, func() Answer { return l.backend.Release(ctx, []Claim{h.claim})[0] })
 	switch {
 	case a.Err != nil:
 		l.leave(h.claim)
 		return about(h.claim.Key, a.Err)
 	case a.State == Granted:
 		return nil
+	case a.repeated && h.Left() > 0:
+		return nil // it was there until an attempt took it away whose answer got lost
 	}
 	return about(h.claim.Key, ErrLost)
 }

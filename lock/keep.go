@@ -14,7 +14,8 @@ type keeper struct {
 	mu     sync.Mutex
 	duties duties
 	closed bool
-	wake   chan struct{} // the first duty has changed
+	looks  time.Duration // when keep looks at the duties by itself
+	wake   chan struct{} // it must look before
 	flight sync.WaitGroup
 }
 
@@ -62,13 +63,17 @@ func (k *keeper) add(d *duty) bool {
 		return false
 	}
 	heap.Push(&k.duties, d)
-	if d.place == 1 {
-		k.rouse()
-	}
+	k.rouse()
 	return true
 }
 
+// rouse has keep look if something is due before it would. What is taken and
+// given back quickly does not wake it at all.
 func (k *keeper) rouse() {
+	if len(k.duties) == 0 || k.duties[0].at >= k.looks {
+		return
+	}
+	k.looks = k.duties[0].at
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -137,6 +142,7 @@ func (l *Locker) due() (renew, release []*duty, next time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := l.now()
+	defer func() { k.looks = now + next }()
 	for len(k.duties) > 0 && len(renew)+len(release) < mostAtOnce {
 		d := k.duties[0]
 		if d.at > now {

@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 
 func TestRedlock(t *testing.T) {
 	servers := map[lock.Backend][]lock.Backend{}
-	locktest.Run(t, locktest.Factory{NoLine: true,
+	locktest.Run(t, locktest.Factory{Quorum: true,
 		New: func(tb testing.TB) lock.Backend {
 			three := []lock.Backend{lock.NewMemory(), lock.NewMemory(), lock.NewMemory()}
 			r, err := lock.NewRedlock(three, lock.RedlockOptions{Timeout: 100 * time.Millisecond})

@@ -27,7 +27,8 @@ import (
 //
 // What it does not guarantee: see the package documentation.
 //
-// There is no common line: who waits asks again after a random time.
+// There is no common line: who waits asks again after a random time. A claim
+// that is asked for again may get a greater fence, of a server that was late.
 type Redlock struct {
 	servers []Backend
 	patient time.Duration

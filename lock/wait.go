@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -28,15 +29,26 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// try asks once.
+// try asks, and does not wait.
 func (l *Locker) try(ctx context.Context, w *wish) (*Held, error) {
-	sent := l.now()
-	a, err := l.ask(ctx, w)
+	within, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	defer cancel()
+	var sent time.Duration
+	var err error
+	a := l.insist(within, func() Answer {
+		var a Answer
+		sent = l.now()
+		a, err = l.ask(within, w)
+		return a
+	})
 	switch {
-	case err != nil:
 	case a.Err != nil:
 		l.leave(w.Claim)
 		err = a.Err
+	case err != nil && a.repeated: // the time was over just before the next attempt
+		l.leave(w.Claim)
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil:
 	case a.State != Granted:
 		err = refusal(a.State)
 	default:
@@ -46,6 +58,31 @@ func (l *Locker) try(ctx context.Context, w *wish) (*Held, error) {
 		}
 	}
 	return nil, about(w.Key, err)
+}
+
+// insisted is an answer, and whether it is to a repeated question.
+type insisted struct {
+	Answer
+	repeated bool
+}
+
+// insist asks again, as long as the context lasts, when a question may have got
+// lost: a connection that was reset is soon replaced.
+func (l *Locker) insist(ctx context.Context, ask func() Answer) (a insisted) {
+	for pause := firstPause; ; pause *= 2 {
+		a.Answer = ask()
+		if a.Err == nil || !errors.Is(a.Err, ErrUnavailable) {
+			return a
+		}
+		a.repeated = true
+		select {
+		case <-ctx.Done():
+			return a
+		case <-l.ctx.Done():
+			return a
+		case <-time.After(pause):
+		}
+	}
 }
 
 // ask sends one Acquire. The error is that nothing was sent.

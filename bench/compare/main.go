@@ -128,6 +128,7 @@ func parts() []part {
 		{"decisions", "Redis gate without HTTP", (*bench).decisions},
 		{"ledgers", "Ledgers on servers, batches of 256", (*bench).ledgers},
 		{"shards", "One sale in shards", (*bench).shards},
+		{"locks", "Locks in Redis", (*bench).locks},
 		{"limits", "Rate limits beside other libraries", (*bench).limits},
 		{"latency", "Latency at half of the maximum, open loop", (*bench).latency},
 		{"overload", "Three times the maximum, open loop", (*bench).overload},

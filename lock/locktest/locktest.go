@@ -24,9 +24,10 @@ type Factory struct {
 	// claim stays written down until somebody looks.
 	Expire func(tb testing.TB, b lock.Backend, key, owner string)
 
-	// NoLine says that claims do not wait at the backend: those who wait ask
-	// again, in no order.
-	NoLine bool
+	// Quorum says that several servers are behind the backend: claims do not
+	// wait there, but ask again, in no order; and a claim that is asked for
+	// again may have a greater fence.
+	Quorum bool
 }
 
 // Run runs the whole suite.
@@ -35,6 +36,7 @@ func Run(t *testing.T, f Factory) {
 	t.Run("Histories", func(t *testing.T) { histories(t, f) })
 	t.Run("Locker", func(t *testing.T) { lockers(t, f) })
 	t.Run("Waiting", func(t *testing.T) { waiting(t, f) })
+	t.Run("OneOfMany", func(t *testing.T) { oneOfMany(t, f) })
 	t.Run("Exclusion", func(t *testing.T) { exclusion(t, f) })
 }
 

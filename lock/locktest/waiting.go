@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,7 @@ func waiting(t *testing.T, f Factory) {
 		{"AWaitEndsWithItsLocker", lock.Options{}, endsWithLocker, false},
 		{"TheLineIsBounded", lock.Options{MaxWaiters: 1}, boundedLine, true},
 	} {
-		if c.line && f.NoLine {
+		if c.line && f.Quorum {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) { c.test(newDesk(t, f, c.opts)) })
@@ -87,7 +88,7 @@ func afterTheDead(d *desk) {
 	if a := d.spy.Acquire(d.Context(), dead); a.State != lock.Granted {
 		d.Fatal(a)
 	}
-	if !d.f.NoLine {
+	if !d.f.Quorum {
 		first := claim("k", "first", names.next(), all, all, 5)
 		first.Lease = 500 * time.Millisecond
 		if a := d.spy.Acquire(d.Context(), first); a.State != lock.Waiting {
@@ -172,7 +173,7 @@ func boundedLine(d *desk) {
 func exclusion(t *testing.T, f Factory) {
 	d := newDesk(t, f, lock.Options{})
 	workers, turns := 8, 15
-	if f.NoLine {
+	if f.Quorum {
 		workers = 4
 	}
 	var res resource
@@ -197,6 +198,34 @@ func exclusion(t *testing.T, f Factory) {
 	group.Wait()
 	if res.written != workers*turns {
 		t.Errorf("%d changes, not %d", res.written, workers*turns)
+	}
+}
+
+// oneOfMany has many try for a free key at the same moment. Of a majority of
+// servers it may be that nobody gets it.
+func oneOfMany(t *testing.T, f Factory) {
+	d := newDesk(t, f, lock.Options{})
+	for round := range 25 {
+		key := fmt.Sprint("k", round)
+		var start, group sync.WaitGroup
+		var got atomic.Int64
+		start.Add(1)
+		for i := range 8 {
+			group.Go(func() {
+				start.Wait()
+				_, err := []*lock.Locker{d.a, d.b}[i%2].TryLock(t.Context(), key)
+				if err == nil {
+					got.Add(1)
+				} else if !errors.Is(err, lock.ErrHeld) {
+					t.Error(err)
+				}
+			})
+		}
+		start.Done()
+		group.Wait()
+		if n := got.Load(); n > 1 || n == 0 && !f.Quorum {
+			t.Fatalf("%d of 8 got it", n)
+		}
 	}
 }
 

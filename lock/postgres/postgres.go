@@ -193,9 +193,9 @@ func explain(err error) error {
 	switch class := reply.Code[:2]; {
 	case class == "08", class == "40", class == "53", class == "57", class == "58",
 		reply.Code == "55P03", reply.Code == "25006": // a lock timeout; a standby
-		return fmt.Errorf("%w: PostgreSQL refuses for now: %w", lock.ErrUnavailable, err)
+		return fmt.Errorf("%w: the server refuses for now: %w", lock.ErrUnavailable, err)
 	case reply.Code == "3F000" || reply.Code == "42883":
 		return fmt.Errorf("the lock functions are not there, or are older; Prepare makes them: %w", err)
 	}
-	return fmt.Errorf("PostgreSQL refuses: %w", err)
+	return fmt.Errorf("the server refuses: %w", err)
 }

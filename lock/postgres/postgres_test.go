@@ -14,10 +14,10 @@ import (
 )
 
 // server is the PostgreSQL of all tests that do it no harm.
-var server = testenv.SharedPostgres()
+var server = testenv.SharedPostgres("fsync=off") // nothing here crashes it
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "15"); err != nil {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(server.Around(m))

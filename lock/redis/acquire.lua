@@ -1,6 +1,6 @@
 -- Makes a claim, or gives a sign of life for it.
 --
--- KEYS, ARGV[1..5] as in claims.lua
+-- KEYS, ARGV[1..5] as in key.lua
 -- ARGV[6] the permits it needs
 -- ARGV[7] the permits that there are
 -- ARGV[8] how many may wait before it; 0: it does not wait
@@ -23,10 +23,10 @@ end
 
 mine = {need = need, limit = limit, ends = now + lease, fence = 0, tokens = ' ' .. token .. ' '}
 if waiting == 0 and taken + need <= limit then
-  if taken > 0 and call('HLEN', state) > tonumber(ARGV[9]) then return refuse(FULL) end
+  if taken > 0 and call('HLEN', claims) > tonumber(ARGV[9]) then return refuse(FULL) end
   taken, mine.fence = taken + need, grown()
   save(mine)
-  return {GRANTED, fence, lease, 0}
+  return {GRANTED, mine.fence, lease, 0}
 end
 if room == 0 then
   return refuse(TAKEN)
@@ -35,6 +35,6 @@ if waiting >= room then
   return refuse(FULL)
 end
 waiting = waiting + 1
-call('ZADD', line, call('HINCRBY', state, 'ticket', 1), owner)
+call('ZADD', line, call('HINCRBY', claims, 'ticket', 1), owner)
 save(mine)
-return {WAITING, fence, left(), waiting - 1}
+return standing(mine)

@@ -15,9 +15,17 @@ import (
 	"rushgate/lock"
 )
 
-// The scripts. Each says at its head what it is given; claims.lua, which comes
-// before each, what it answers.
+// The scripts, in parts: see New. Each says at its head what it is given;
+// key.lua, with which each begins, what it answers.
 var (
+	//go:embed key.lua
+	keyLua string
+	//go:embed acquire_free.lua
+	acquireFreeLua string
+	//go:embed release_alone.lua
+	releaseAloneLua string
+	//go:embed renew_alone.lua
+	renewAloneLua string
 	//go:embed claims.lua
 	claimsLua string
 	//go:embed acquire.lua
@@ -45,10 +53,15 @@ type run struct {
 }
 
 func (b *Backend) call(s *script, c *lock.Claim, extra ...string) run {
-	state := b.prefix + "{" + c.Key + "}"
+	alone := b.prefix + "{" + c.Key + "}"
 	args := make([]string, 0, 10)
-	args = append(args, b.memory, b.wakes, c.Owner, c.Token, strconv.FormatInt(c.Lease.Microseconds(), 10))
-	return run{s, []string{state, state + ":line"}, append(args, extra...)}
+	args = append(args, b.memory, b.wakes, c.Owner, c.Token, strconv.FormatInt(milliseconds(c.Lease), 10))
+	return run{s, []string{alone, alone + ":claims", alone + ":line", alone + ":fence"}, append(args, extra...)}
+}
+
+// milliseconds are rounded up: the server's lease must not be the shorter one.
+func milliseconds(d time.Duration) int64 {
+	return (d + time.Millisecond - 1).Milliseconds()
 }
 
 // do runs scripts, each in one step, and says what each answered. A server that
@@ -110,7 +123,7 @@ func explain(err error) error {
 	}
 	switch kind, _, _ := strings.Cut(reply.Error(), " "); kind {
 	case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS", "BUSY", "UNKILLABLE", "OOM", "MISCONF":
-		return fmt.Errorf("%w: Redis refuses for now: %w", lock.ErrUnavailable, err)
+		return fmt.Errorf("%w: the server refuses for now: %w", lock.ErrUnavailable, err)
 	}
-	return fmt.Errorf("Redis refuses: %w", err)
+	return fmt.Errorf("the server refuses: %w", err)
 }

@@ -1,4 +1,3 @@
-// Package redis keeps the claims of package lock in Redis or Valkey.
 package redis
 
 import (
@@ -22,10 +21,10 @@ type Options struct {
 	// to exclude each other have the same.
 	Prefix string
 
-	// Memory is how long a key that nobody uses any more is remembered, with the
-	// fence of its latest holder; 2 h to 30 days, default 24 h. An idle key costs
-	// about 150 bytes. A fence grows after it was forgotten too, as the server's
-	// time is its floor: so this is by how much that clock may go back.
+	// Memory is how long the fence of a key is remembered from its first use; 2 h
+	// to 30 days, default 24 h. An idle key costs about 100 bytes until then. A
+	// fence grows after it was forgotten too, as it goes on at the server's time,
+	// unless that clock has gone back meanwhile.
 	Memory time.Duration
 }
 
@@ -83,7 +82,9 @@ func New(client rueidis.Client, opts Options) (*Backend, error) {
 	}
 	return &Backend{client: client, prefix: opts.Prefix, wakes: opts.Prefix + "wake:",
 		memory:  strconv.FormatInt(opts.Memory.Milliseconds(), 10),
-		acquire: newScript(claimsLua, acquireLua), renew: newScript(claimsLua, renewLua), release: newScript(claimsLua, releaseLua)}, nil
+		acquire: newScript(keyLua, acquireFreeLua, claimsLua, acquireLua),
+		renew:   newScript(keyLua, renewAloneLua, claimsLua, renewLua),
+		release: newScript(keyLua, releaseAloneLua, claimsLua, releaseLua)}, nil
 }
 
 // Acquire implements lock.Backend.

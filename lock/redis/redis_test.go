@@ -78,17 +78,25 @@ func factory(t *testing.T) locktest.Factory {
 	}
 }
 
-// expire writes into a claim that its lease ended long ago.
-func expire(tb testing.TB, c rueidis.Client, state, owner string) {
+// expire ends the lease of a claim: of one that is alone as Redis would, and of
+// others by writing that it was long ago.
+func expire(tb testing.TB, c rueidis.Client, key, owner string) {
 	tb.Helper()
-	field := "o:" + owner
-	entry, err := c.Do(tb.Context(), c.B().Hget().Key(state).Field(field).Build()).ToString()
+	alone, err := c.Do(tb.Context(), c.B().Get().Key(key).Build()).ToString()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	words := strings.SplitN(entry, " ", 4)
-	words[2] = "1"
-	over := c.B().Hset().Key(state).FieldValue().FieldValue(field, strings.Join(words, " ")).FieldValue("first", "1").Build()
+	over := c.B().Del().Key(key).Build()
+	if alone == "shared" {
+		claims, field := key+":claims", "o:"+owner
+		entry, err := c.Do(tb.Context(), c.B().Hget().Key(claims).Field(field).Build()).ToString()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		words := strings.SplitN(entry, " ", 4)
+		words[2] = "1"
+		over = c.B().Hset().Key(claims).FieldValue().FieldValue(field, strings.Join(words, " ")).FieldValue("first", "1").Build()
+	}
 	if err := c.Do(tb.Context(), over).Error(); err != nil {
 		tb.Fatal(err)
 	}

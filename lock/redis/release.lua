@@ -1,6 +1,6 @@
 -- Takes a token away, and with the last one its claim.
 --
--- KEYS, ARGV[1..5] as in claims.lua
+-- KEYS, ARGV[1..5] as in key.lua
 
 local mine = found()
 if not mine or not carries(mine) then

@@ -1,0 +1,99 @@
+package redis_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"rushgate/internal/testenv"
+	"rushgate/lock"
+	"rushgate/lock/locktest"
+)
+
+// masters are three Redis that know nothing of each other.
+func masters(t *testing.T) []*testenv.RedisServer {
+	return []*testenv.RedisServer{testenv.Redis(t), testenv.Redis(t), testenv.Redis(t)}
+}
+
+func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock.Redlock {
+	tb.Helper()
+	opts := fresh()
+	if prefix != "" {
+		opts.Prefix = prefix
+	}
+	var backends []lock.Backend
+	for _, s := range servers {
+		backends = append(backends, backend(tb, s.Addr, opts))
+	}
+	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: 150 * time.Millisecond})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { r.Close() })
+	return r
+}
+
+func TestRedlock(t *testing.T) {
+	three := masters(t)
+	var raw []rueidis.Client
+	for _, s := range three {
+		raw = append(raw, client(t, s.Addr))
+	}
+	const prefix = "redlock:"
+	locktest.Run(t, locktest.Factory{Quorum: true,
+		New: func(tb testing.TB) lock.Backend {
+			for _, c := range raw {
+				if err := c.Do(tb.Context(), c.B().Flushall().Build()).Error(); err != nil {
+					tb.Fatal(err)
+				}
+			}
+			return redlock(tb, three, prefix)
+		},
+		Expire: func(tb testing.TB, _ lock.Backend, key, owner string) {
+			for _, c := range raw {
+				expire(tb, c, prefix+"{"+key+"}", owner)
+			}
+		},
+	})
+}
+
+// A majority is enough, whichever it is, and fences grow from one to the other.
+func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	three := masters(t)
+	r := redlock(t, three, "")
+	l := locker(t, r, lock.Options{Lease: 3 * time.Second})
+	var last uint64
+	for range 2 {
+		for i, s := range three {
+			if err := s.Pause(); err != nil {
+				t.Fatal(err)
+			}
+			h := take(t, l)
+			if h.Fence() <= last {
+				t.Fatalf("without server %d: a fence of %d after %d", i, h.Fence(), last)
+			}
+			last = h.Fence()
+			again(t, h)
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Resume(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h := take(t, l)
+	three[0].Kill()
+	three[2].Kill()
+	lost(t, h)
+	if _, err := l.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := three[0].Start(); err != nil {
+		t.Fatal(err)
+	}
+	after(t, h, l)
+}
