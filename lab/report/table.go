@@ -8,36 +8,42 @@ import (
 	"rushgate/lab/trial"
 )
 
-// columns of the table: a head of two lines, and what to write under it.
-var columns = []struct {
-	head [2]string
-	cell func(*trial.Outcome) string
-}{
-	{[2]string{"", "granted"}, func(o *trial.Outcome) string { return count(o.Granted) }},
-	{[2]string{"", "left"}, func(o *trial.Outcome) string { return count(o.Left) }},
-	{[2]string{"over-", "sold"}, func(o *trial.Outcome) string { return fault(o.Oversold) }},
-	{[2]string{"under-", "sold"}, func(o *trial.Outcome) string { return fault(o.Undersold) }},
-	{[2]string{"users", "w. two"}, func(o *trial.Outcome) string { return fault(o.Duplicates) }},
-	{[2]string{"turned", "away"}, func(o *trial.Outcome) string { return fault(o.Contended) }},
-	{[2]string{"paused:", "oversold"}, func(o *trial.Outcome) string { return ofBooks(o.Pause, (*trial.Books).Excess) }},
-	{[2]string{"crash:", "lost"}, func(o *trial.Outcome) string { return ofBooks(o.Crash, (*trial.Books).Lost) }},
-	{[2]string{"admin", "obeyed"}, obeyed},
-	{[2]string{"claims", "per s"}, func(o *trial.Outcome) string { return count(int(o.ClaimsPerSecond)) }},
-	{[2]string{"p50", "ms"}, func(o *trial.Outcome) string { return millis(o.P50) }},
-	{[2]string{"p99", "ms"}, func(o *trial.Outcome) string { return millis(o.P99) }},
-	{[2]string{"p99.9", "ms"}, func(o *trial.Outcome) string { return millis(o.P999) }},
-	{[2]string{"commands", "per claim"}, func(o *trial.Outcome) string { return optional(o.Commands) }},
+// column is a column of the table: a head of two lines, and what to write under
+// it.
+type column struct {
+	width int
+	head  [2]string
+	cell  func(*trial.Outcome) string
 }
 
-// nameWidth is room for the longest name of a way, cellWidth for a number.
-const nameWidth, cellWidth = 26, 10
+func columns() []column {
+	return []column{
+		{8, [2]string{"", "granted"}, func(o *trial.Outcome) string { return count(o.Granted) }},
+		{6, [2]string{"", "left"}, func(o *trial.Outcome) string { return count(o.Left) }},
+		{6, [2]string{"over-", "sold"}, func(o *trial.Outcome) string { return fault(o.Oversold) }},
+		{7, [2]string{"under-", "sold"}, func(o *trial.Outcome) string { return fault(o.Undersold) }},
+		{6, [2]string{"users", "w/ 2"}, func(o *trial.Outcome) string { return fault(o.Duplicates) }},
+		{7, [2]string{"turned", "away"}, func(o *trial.Outcome) string { return fault(o.Contended) }},
+		{7, [2]string{"pause:", "over"}, func(o *trial.Outcome) string { return ofBooks(o.Pause, (*trial.Books).Excess) }},
+		{7, [2]string{"crash:", "lost"}, func(o *trial.Outcome) string { return ofBooks(o.Crash, (*trial.Books).Lost) }},
+		{7, [2]string{"admin", "obeyed"}, obeyed},
+		{8, [2]string{"claims", "per s"}, func(o *trial.Outcome) string { return count(int(o.ClaimsPerSecond)) }},
+		{7, [2]string{"p50", "ms"}, func(o *trial.Outcome) string { return millis(o.P50) }},
+		{7, [2]string{"p99", "ms"}, func(o *trial.Outcome) string { return millis(o.P99) }},
+		{7, [2]string{"p99.9", "ms"}, func(o *trial.Outcome) string { return millis(o.P999) }},
+		{7, [2]string{"cmds/", "claim"}, func(o *trial.Outcome) string { return optional(o.Commands) }},
+	}
+}
+
+// nameWidth is room for the longest name of a way.
+const nameWidth = 24
 
 // WriteHead writes the head of the table.
 func WriteHead(w io.Writer) {
 	for line := range 2 {
 		fmt.Fprintf(w, "%-*s", nameWidth, "")
-		for _, c := range columns {
-			fmt.Fprintf(w, "%*s", cellWidth, c.head[line])
+		for _, c := range columns() {
+			fmt.Fprintf(w, "%*s", c.width, c.head[line])
 		}
 		fmt.Fprintln(w)
 	}
@@ -50,8 +56,8 @@ func WriteRow(w io.Writer, o *trial.Outcome) {
 		fmt.Fprintf(w, "  %s\n", o.Problem)
 		return
 	}
-	for _, c := range columns {
-		fmt.Fprintf(w, "%*s", cellWidth, c.cell(o))
+	for _, c := range columns() {
+		fmt.Fprintf(w, "%*s", c.width, c.cell(o))
 	}
 	if o.Problem != "" {
 		fmt.Fprintf(w, "  %s", o.Problem)
