@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"rushgate/lab"
+	"rushgate/lab/trial"
+)
+
+// ledger is the books of all sales of one way, side by side.
+type ledger struct {
+	Sales []string
+	Rows  []entry
+}
+
+type entry struct {
+	Label string
+	Cells []figure
+}
+
+// figure is one number; Wrong ones are marked.
+type figure struct {
+	Text  string
+	Wrong bool
+}
+
+// Ledger returns the books of all sales that there were.
+func (w *way) Ledger() ledger {
+	var l ledger
+	var all []*trial.Books
+	add := func(name string, b *trial.Books) {
+		if b != nil && b.Total > 0 {
+			l.Sales, all = append(l.Sales, name), append(all, b)
+		}
+	}
+	add("Rush", &w.Books)
+	if w.Admin != nil {
+		add("Operator", &w.Admin.Books)
+	}
+	add("Stood still", w.Pause)
+	add("Crash", w.Crash)
+	if len(all) == 0 {
+		return l
+	}
+	for _, row := range bookRows {
+		e := entry{Label: row.label}
+		for _, b := range all {
+			n := row.number(b)
+			e.Cells = append(e.Cells, figure{grouped(n), row.wrong && n > 0})
+		}
+		l.Rows = append(l.Rows, e)
+	}
+	e := entry{Label: "Everybody was served in time"}
+	for _, b := range all {
+		e.Cells = append(e.Cells, figure{Text: yes(b.Finished)})
+	}
+	l.Rows = append(l.Rows, e)
+	return l
+}
+
+// bookRows are the numbers of a sale.
+var bookRows = []struct {
+	label  string
+	number func(*trial.Books) int
+	wrong  bool // if there are any
+}{
+	{"Units there were", func(b *trial.Books) int { return b.Total }, false},
+	{"Buyers who heard yes", func(b *trial.Books) int { return b.Granted }, false},
+	{"Orders in the books", func(b *trial.Books) int { return b.Orders }, false},
+	{"Stock left, by the books", func(b *trial.Books) int { return b.Left }, false},
+	{"Oversold", func(b *trial.Books) int { return b.Oversold }, true},
+	{"On offer and not there", func(b *trial.Books) int { return b.Phantom }, true},
+	{"Users with two", func(b *trial.Books) int { return b.Duplicates }, true},
+	{"Heard yes, not in the books", func(b *trial.Books) int { return b.OrdersLost }, true},
+	{"Units lost", func(b *trial.Books) int { return b.Stranded }, true},
+	{"Undersold", func(b *trial.Books) int { return b.Undersold }, true},
+	{"Turned away with stock left", func(b *trial.Books) int { return b.Contended }, true},
+	{"Never heard anything", func(b *trial.Books) int { return b.Unanswered }, false},
+}
+
+// Operated tells what the operator did, and what came of it.
+func (w *way) Operated() []labelled {
+	if w.Admin == nil {
+		return nil
+	}
+	return []labelled{
+		{"Units the operator added", grouped(w.Admin.Restocked)},
+		{"Units the operator took back", grouped(w.Admin.Cleared)},
+		{"Sold after that", grouped(w.Admin.After)},
+		{"Obeyed", yes(w.Admin.Obeyed)},
+	}
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// Settings is the plan in words.
+func (r *Report) Settings() []labelled {
+	p := &r.Plan
+	return []labelled{
+		{"Units", grouped(p.Stock)},
+		{"Buyers", grouped(p.Buyers)},
+		{"Served at the same time", grouped(p.Connections)},
+		{"A buyer hesitates, at most", p.Think.String()},
+		{"A sale lasts, at most", p.Duration.String()},
+		{"Sellers stand still", yes(p.Pause)},
+		{"Sellers crash", yes(p.Crash)},
+		{"An operator acts", yes(p.Admin)},
+	}
+}
+
+// Provenance is where the numbers are from.
+func (r *Report) Provenance() []labelled {
+	var all []labelled
+	add := func(label, text string) {
+		if text != "" {
+			all = append(all, labelled{label, text})
+		}
+	}
+	if !r.Made.IsZero() {
+		add("Made", r.Made.UTC().Format("2 January 2006, 15:04 UTC"))
+	}
+	add("Rushgate", r.Version)
+	add("Hardware", r.Hardware)
+	if r.Seconds > 0 {
+		add("The run took", fmt.Sprintf("%.0f s", r.Seconds))
+	}
+	return all
+}
+
+// Command repeats the run.
+func (r *Report) Command() string {
+	p := &r.Plan
+	var b strings.Builder
+	b.WriteString("rushgate lab")
+	var names []string
+	for i := range r.Ways {
+		names = append(names, r.Ways[i].Name)
+	}
+	if len(names) > 0 && len(names) < len(lab.Names()) {
+		fmt.Fprintf(&b, " --strategy %s", strings.Join(names, ","))
+	}
+	fmt.Fprintf(&b, " --stock %d --buyers %d --connections %d --think %s --duration %s", p.Stock, p.Buyers, p.Connections, p.Think, p.Duration)
+	for _, sale := range []struct {
+		name string
+		on   bool
+	}{{"crash", p.Crash}, {"pause", p.Pause}, {"admin", p.Admin}} {
+		if !sale.on {
+			b.WriteString(" --no-" + sale.name)
+		}
+	}
+	return b.String() + " --out lab.html"
+}
+
+// Date is the day of the run, for the title.
+func (r *Report) Date() string {
+	if r.Made.IsZero() {
+		return ""
+	}
+	return r.Made.UTC().Format("2 January 2006")
+}
+
+// StockText and BuyersText are the plan's numbers, for sentences.
+func (r *Report) StockText() string       { return grouped(r.Plan.Stock) }
+func (r *Report) BuyersText() string      { return grouped(r.Plan.Buyers) }
+func (r *Report) ConnectionsText() string { return grouped(r.Plan.Connections) }
