@@ -7,7 +7,7 @@
   // Colours: as the system, or as the reader says. What cannot be kept, as in some
   // browsers for files, holds until the page is closed.
   const theme = document.getElementById("theme");
-  const words = { "": "as the system", light: "light", dark: "dark" };
+  const words = { "": "system", light: "light", dark: "dark" };
   const show = (colours) => {
     document.documentElement.dataset.colours = colours;
     theme.lastElementChild.textContent = words[colours];

@@ -19,10 +19,10 @@ type entry struct {
 	Cells []figure
 }
 
-// figure is one number; Wrong ones are marked.
+// figure is one number, marked with a grade if it tells of something wrong.
 type figure struct {
 	Text  string
-	Wrong bool
+	Grade grade
 }
 
 // Ledger returns the books of all sales that there were.
@@ -46,8 +46,11 @@ func (w *way) Ledger() ledger {
 	for _, row := range bookRows {
 		e := entry{Label: row.label}
 		for _, b := range all {
-			n := row.number(b)
-			e.Cells = append(e.Cells, figure{grouped(n), row.wrong && n > 0})
+			f := figure{Text: grouped(row.number(b))}
+			if row.number(b) > 0 {
+				f.Grade = row.wrong
+			}
+			e.Cells = append(e.Cells, f)
 		}
 		l.Rows = append(l.Rows, e)
 	}
@@ -63,20 +66,20 @@ func (w *way) Ledger() ledger {
 var bookRows = []struct {
 	label  string
 	number func(*trial.Books) int
-	wrong  bool // if there are any
+	wrong  grade // if there are any
 }{
-	{"Units there were", func(b *trial.Books) int { return b.Total }, false},
-	{"Buyers who heard yes", func(b *trial.Books) int { return b.Granted }, false},
-	{"Orders in the books", func(b *trial.Books) int { return b.Orders }, false},
-	{"Stock left, by the books", func(b *trial.Books) int { return b.Left }, false},
-	{"Oversold", func(b *trial.Books) int { return b.Oversold }, true},
-	{"On offer and not there", func(b *trial.Books) int { return b.Phantom }, true},
-	{"Users with two", func(b *trial.Books) int { return b.Duplicates }, true},
-	{"Heard yes, not in the books", func(b *trial.Books) int { return b.OrdersLost }, true},
-	{"Units lost", func(b *trial.Books) int { return b.Stranded }, true},
-	{"Undersold", func(b *trial.Books) int { return b.Undersold }, true},
-	{"Turned away with stock left", func(b *trial.Books) int { return b.Contended }, true},
-	{"Never heard anything", func(b *trial.Books) int { return b.Unanswered }, false},
+	{"Units there were", func(b *trial.Books) int { return b.Total }, ""},
+	{"Buyers who heard yes", func(b *trial.Books) int { return b.Granted }, ""},
+	{"Orders in the books", func(b *trial.Books) int { return b.Orders }, ""},
+	{"Stock left, by the books", func(b *trial.Books) int { return b.Left }, ""},
+	{"Oversold", func(b *trial.Books) int { return b.Oversold }, broken},
+	{"On offer and not there", func(b *trial.Books) int { return b.Phantom }, broken},
+	{"Users with two", func(b *trial.Books) int { return b.Duplicates }, broken},
+	{"Heard yes, not in the books", func(b *trial.Books) int { return b.OrdersLost }, broken},
+	{"Units lost", func(b *trial.Books) int { return b.Stranded }, broken},
+	{"Undersold", func(b *trial.Books) int { return b.Undersold }, weak},
+	{"Turned away with stock left", func(b *trial.Books) int { return b.Contended }, weak},
+	{"Never heard anything", func(b *trial.Books) int { return b.Unanswered }, ""},
 }
 
 // Operated tells what the operator did, and what came of it.
