@@ -74,6 +74,9 @@ func (p *reader) hear(event any) {
 		said = fmt.Sprintf("console.%s", e.Type)
 	case *runtime.EventExceptionThrown:
 		said = e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			said = e.ExceptionDetails.Exception.Description
+		}
 	case *network.EventRequestWillBeSent:
 		if u := e.Request.URL; u != p.url && !strings.HasPrefix(u, "data:image/svg+xml,") {
 			said = "asked for " + u

@@ -93,7 +93,12 @@ func reports() map[string]*report.Report {
 	}
 	bare := sample()
 	bare.Plan.Crash, bare.Plan.Pause, bare.Plan.Admin = false, false, false
-	return map[string]*report.Report{"nothing": nothing, "one": one, "many": many, "sample": sample(), "bare": bare}
+	interrupted, leftOut := sample(), sample()
+	interrupted.Notes, leftOut.Partial = nil, false
+	return map[string]*report.Report{
+		"nothing": nothing, "one": one, "many": many, "sample": sample(), "bare": bare,
+		"interrupted": interrupted, "left out": leftOut,
+	}
 }
 
 func write(t testing.TB, r *report.Report) string {
