@@ -157,6 +157,12 @@ func links(p *reader) {
 	if opened != "way-4 true" {
 		p.t.Errorf("the link led to %s", opened)
 	}
+	for _, want := range []int{30, 0} {
+		p.do(chromedp.Click(chromedp.CSS("#open")))
+		if n := ask[int](p, `document.querySelectorAll("details[open]").length`); n != want {
+			p.t.Errorf("%d are opened, not %d", n, want)
+		}
+	}
 	p.do(chromedp.Navigate(p.url + "#way-6"))
 	if !ask[bool](p, `document.querySelector("#way-6").open`) {
 		p.t.Error("an address with a way does not open it")
@@ -170,7 +176,7 @@ func withoutScript(p *reader) {
 	if n := ask[int](p, shown); n != 30 {
 		p.t.Errorf("%d lines are drawn", n)
 	}
-	if n := ask[int](p, `[...document.querySelectorAll("#theme, .filters, .tip")].filter((e) => e.getClientRects().length > 0).length`); n != 0 {
+	if n := ask[int](p, `[...document.querySelectorAll("#theme, #open, .filters, .tip")].filter((e) => e.getClientRects().length > 0).length`); n != 0 {
 		p.t.Error(fmt.Sprint(n, " things are shown that do nothing"))
 	}
 }

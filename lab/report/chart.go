@@ -19,12 +19,11 @@ type group struct {
 	Bars []bar
 }
 
-// bar is one way's bar. Places are per cent of the width.
+// bar is one way's bar, its length in per cent of the width; none where nothing
+// is known.
 type bar struct {
-	Way    *way
-	Text   string
-	Known  bool
-	Length string
+	Way          *way
+	Text, Length string
 }
 
 // tick is a line across a drawing, with its name.
@@ -35,7 +34,7 @@ type tick struct{ At, Text string }
 const tooFar = 100
 
 // bars draws a number of every way that has it.
-func bars(all []family, number func(*way) (float64, bool), write func(float64) string) chart {
+func bars(all []family, number func(*way) (float64, bool), write func(float64) string, unknown string) chart {
 	var known []float64
 	for _, f := range all {
 		for _, w := range f.Ways {
@@ -49,9 +48,9 @@ func bars(all []family, number func(*way) (float64, bool), write func(float64) s
 	for _, f := range all {
 		g := group{Name: string(f.Name)}
 		for _, w := range f.Ways {
-			b := bar{Way: w, Length: "0"}
+			b := bar{Way: w, Text: unknown}
 			if v, ok := number(w); ok {
-				b.Known, b.Text, b.Length = true, write(v), coordinate(s.at(v))
+				b.Text, b.Length = write(v), coordinate(s.at(v))
 			}
 			g.Bars = append(g.Bars, b)
 		}
@@ -134,7 +133,7 @@ func tickText(v float64) string {
 
 // speedChart is claims per second, while there was stock.
 func speedChart(all []family) chart {
-	return bars(all, func(w *way) (float64, bool) { return w.ClaimsPerSecond, w.Timed() }, perSecond)
+	return bars(all, func(w *way) (float64, bool) { return w.ClaimsPerSecond, w.Timed() }, perSecond, "not tried")
 }
 
 // costChart is what servers had to do for one request.
@@ -144,5 +143,5 @@ func costChart(all []family) chart {
 			return 0, false
 		}
 		return *w.Commands, true
-	}, average)
+	}, average, "not counted")
 }

@@ -23,7 +23,7 @@
     keep((s) => s.setItem("rushgate-lab-colours", next));
   });
 
-  // A link to a way opens it; so does printing, all of them.
+  // A link to a way opens it; a button opens all, as for paper.
   const ways = all("details.way");
   const reveal = () => {
     const way = ways.find((w) => "#" + w.id === location.hash);
@@ -35,9 +35,15 @@
     if (link && link.hash === location.hash) reveal();
   });
   reveal();
-  let closed = [];
-  addEventListener("beforeprint", () => { closed = ways.filter((w) => !w.open); closed.forEach((w) => { w.open = true; }); });
-  addEventListener("afterprint", () => closed.forEach((w) => { w.open = false; }));
+  const opener = document.getElementById("open");
+  if (opener) {
+    opener.hidden = false;
+    opener.addEventListener("click", () => {
+      const open = ways.some((w) => !w.open);
+      ways.forEach((w) => { w.open = open; });
+      opener.textContent = open ? "Close all" : "Open all";
+    });
+  }
 
   const section = document.querySelector(".latency");
   if (!section) return;

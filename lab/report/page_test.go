@@ -68,6 +68,7 @@ func TestEveryPageIsWhole(t *testing.T) {
 func TestAnyReportIsAWholePage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample()
+		r.Ways = r.Ways[:2]
 		word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"</script><script>alert(1)</script>", `" onload="alert(1)`, "<!--", "{{.}}", "]]>"}))
 		n := rapid.IntRange(-3, 2_000_000)
 		rate := rapid.Float64Range(0, 1e7)

@@ -127,7 +127,10 @@ func ask[T any](p *reader, expression string) T {
 func (p *reader) visit(width int64, scheme string) {
 	p.t.Helper()
 	tell(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}, // what still moves is not where it is clicked
+		},
 	})
 	p.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(p.url))
 }

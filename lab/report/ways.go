@@ -138,12 +138,15 @@ func tally(ways []*way) []pile {
 		i := slices.IndexFunc(all, func(p pile) bool { return p.Grade == w.Grade })
 		all[i].Ways = append(all[i].Ways, w)
 	}
-	return slices.DeleteFunc(all, func(p pile) bool { return p.Grade == untried && len(p.Ways) == 0 })
+	return slices.DeleteFunc(all, func(p pile) bool { return len(p.Ways) == 0 })
 }
 
 // Fastest says who was fastest among those that held, and was therefore fast at
 // something worth doing: memory and disk apart.
 func (p *page) Fastest() []string {
+	if len(p.Tally) == 0 || p.Tally[0].Grade != fine || len(p.Tally[0].Ways) < 2 {
+		return nil
+	}
 	var all []string
 	for _, durable := range []bool{false, true} {
 		var best *way
