@@ -258,7 +258,7 @@ func TestTheCommandRepeatsTheRun(t *testing.T) {
 	if got, want := r.Command(), "rushgate lab --stock 1000 --buyers 5000 --connections 64 --think 0s --duration 3s --out lab.html"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	r.Ways = sample().Ways[:2]
+	r.Ways = append(sample().Ways[:2:2], trial.Outcome{Name: "$(reboot)"}) // in nobody's shell
 	r.Plan.Crash, r.Plan.Admin = false, false
 	if got, want := r.Command(), "rushgate lab --strategy redis-lua,redis-watch --stock 1000 --buyers 5000 --connections 64 --think 0s --duration 3s --no-crash --no-admin --out lab.html"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -1,12 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"strings"
-
-	"rushgate/lab"
-	"rushgate/lab/trial"
-)
+import "rushgate/lab/trial"
 
 // ledger is the books of all sales of one way, side by side.
 type ledger struct {
@@ -101,74 +95,3 @@ func yes(b bool) string {
 	}
 	return "no"
 }
-
-// Settings is the plan in words.
-func (r *Report) Settings() []labelled {
-	p := &r.Plan
-	return []labelled{
-		{"Units", grouped(p.Stock)},
-		{"Buyers", grouped(p.Buyers)},
-		{"Served at the same time", grouped(p.Connections)},
-		{"A buyer hesitates, at most", p.Think.String()},
-		{"A sale lasts, at most", p.Duration.String()},
-		{"Sellers stand still", yes(p.Pause)},
-		{"Sellers crash", yes(p.Crash)},
-		{"An operator acts", yes(p.Admin)},
-	}
-}
-
-// Provenance is where the numbers are from.
-func (r *Report) Provenance() []labelled {
-	var all []labelled
-	add := func(label, text string) {
-		if text != "" {
-			all = append(all, labelled{label, text})
-		}
-	}
-	if !r.Made.IsZero() {
-		add("Made", r.Made.UTC().Format("2 January 2006, 15:04 UTC"))
-	}
-	add("Rushgate", r.Version)
-	add("Hardware", r.Hardware)
-	if r.Seconds > 0 {
-		add("The run took", fmt.Sprintf("%.0f s", r.Seconds))
-	}
-	return all
-}
-
-// Command repeats the run.
-func (r *Report) Command() string {
-	p := &r.Plan
-	var b strings.Builder
-	b.WriteString("rushgate lab")
-	var names []string
-	for i := range r.Ways {
-		names = append(names, r.Ways[i].Name)
-	}
-	if len(names) > 0 && len(names) < len(lab.Names()) {
-		fmt.Fprintf(&b, " --strategy %s", strings.Join(names, ","))
-	}
-	fmt.Fprintf(&b, " --stock %d --buyers %d --connections %d --think %s --duration %s", p.Stock, p.Buyers, p.Connections, p.Think, p.Duration)
-	for _, sale := range []struct {
-		name string
-		on   bool
-	}{{"crash", p.Crash}, {"pause", p.Pause}, {"admin", p.Admin}} {
-		if !sale.on {
-			b.WriteString(" --no-" + sale.name)
-		}
-	}
-	return b.String() + " --out lab.html"
-}
-
-// Date is the day of the run, for the title.
-func (r *Report) Date() string {
-	if r.Made.IsZero() {
-		return ""
-	}
-	return r.Made.UTC().Format("2 January 2006")
-}
-
-// StockText and BuyersText are the plan's numbers, for sentences.
-func (r *Report) StockText() string       { return grouped(r.Plan.Stock) }
-func (r *Report) BuyersText() string      { return grouped(r.Plan.Buyers) }
-func (r *Report) ConnectionsText() string { return grouped(r.Plan.Connections) }
