@@ -66,15 +66,15 @@ func (w *way) Kept() string {
 	return "in memory"
 }
 
-// Keeps lists what the way is known to keep, or, if not, to break.
-func (w *way) Keeps(kept bool) []string {
+// Withstands lists what the way is known to withstand, or not to.
+func (w *way) Withstands(kept bool) []string {
 	var all []string
 	for _, p := range []struct {
 		kept bool
 		what string
 	}{
-		{w.Promises.NeverOversells, "never oversells in a rush"},
-		{w.Promises.OncePerUser, "one per person"},
+		{w.Promises.NeverOversells, "a rush"},
+		{w.Promises.OncePerUser, "two clicks at the same moment"},
 		{w.Promises.SurvivesPause, "a seller that stands still"},
 		{w.Promises.SurvivesCrash, "a seller that crashes"},
 		{w.Promises.ObeysAdmin, "an operator in the middle of the sale"},
