@@ -17,7 +17,7 @@ test: servers check race fuzz
 
 # The servers that tests start for themselves: a program, and the Debian package
 # that it is in.
-SERVERS := redis-server=redis-server initdb=postgresql mariadbd=mariadb-server haproxy=haproxy
+SERVERS := redis-server=redis-server initdb=postgresql mariadbd=mariadb-server haproxy=haproxy chromium=chromium
 
 servers:
 	@internal/testenv/install.sh $(SERVERS)

@@ -27,11 +27,14 @@ require (
 
 require (
 	github.com/bwmarrin/snowflake v0.3.0
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/redis/rueidis v1.0.79
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/throttled/throttled/v2 v2.15.0
+	golang.org/x/net v0.61.0
 	golang.org/x/time v0.16.0
 	gopkg.in/yaml.v3 v3.0.1
 )

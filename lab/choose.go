@@ -33,6 +33,22 @@ func Choose(words []string) ([]Way, error) {
 	return ways, nil
 }
 
+// Stopgap says that a way is a classic on SQLite: it is tried where no server is,
+// or where somebody asks for it.
+func (w *Way) Stopgap() bool { return w.Family == SQL && len(w.Needs) == 0 }
+
+// Usual returns the names of the ways that are tried where all servers are and
+// nobody asks for anything else.
+func Usual() []string {
+	var names []string
+	for _, w := range All() {
+		if !w.Stopgap() {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
+
 // Names returns the names of all ways.
 func Names() []string {
 	var names []string

@@ -65,8 +65,7 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	if err != nil {
 		return err
 	}
-	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan,
-		Command: l.command()}
+	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan}
 	err = l.experiment(ctx, newScreen(w.out), r, ways)
 	r.Seconds = time.Since(r.Made).Seconds()
 	r.Partial = r.Partial || err != nil
@@ -77,26 +76,6 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 		fmt.Fprintln(w.out, "written:", f.Name())
 	}
 	return err
-}
-
-// command is the command line that repeats the run.
-func (l *labCmd) command() string {
-	line := fmt.Sprintf("rushgate lab --stock %d --buyers %d --connections %d --duration %s", l.Stock, l.Buyers, l.Connections, l.Duration)
-	if l.Think > 0 {
-		line += " --think " + l.Think.String()
-	}
-	if len(l.Strategy) > 0 {
-		line += " --strategy " + strings.Join(l.Strategy, ",")
-	}
-	for _, sale := range []struct {
-		name string
-		on   bool
-	}{{"crash", l.Crash}, {"pause", l.Pause}, {"admin", l.Admin}} {
-		if !sale.on {
-			line += " --no-" + sale.name
-		}
-	}
-	return line
 }
 
 // experiment takes the ways through their sales, one after the other.

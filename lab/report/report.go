@@ -16,7 +16,6 @@ type Report struct {
 	Version  string    `json:"version"`  // of Rushgate
 	Hardware string    `json:"hardware"` // on which everything ran, the crowd too
 	Seconds  float64   `json:"seconds"`  // that the run took
-	Command  string    `json:"command"`  // that repeats it
 
 	Plan trial.Plan `json:"plan"`
 	// Partial: the run was interrupted, or something could not be tried.

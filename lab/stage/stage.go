@@ -124,7 +124,7 @@ func (s *Stage) Choose(ways []lab.Way, asked bool) (possible []lab.Way, notes []
 			why = firstLine(err)
 		}
 		switch {
-		case why == "" && !asked && server && w.Family == lab.SQL && len(w.Needs) == 0:
+		case why == "" && !asked && server && w.Stopgap():
 			continue
 		case why == "":
 			possible = append(possible, w)
