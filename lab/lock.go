@@ -7,7 +7,7 @@ import (
 )
 
 // Lease is how long a lock of the lab is kept. Real shops take seconds; it is
-// short so that the disasters of the lab, which are two leases long, do not take
+// short so that the disasters of the lab, which outlast it, do not take
 // all evening.
 const Lease = 150 * time.Millisecond
 
@@ -130,7 +130,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // keyLock is the lock.
-const keyLock = "lab:lock"
+const keyLock = "rushgate-lab:lock"
 
 // newToken names one holder of a lock among all.
 func newToken() string { return rand.Text() }

@@ -45,7 +45,7 @@ func openRedlock(p Place) (_ Seller, err error) {
 			return nil, err
 		}
 		r.clients = append(r.clients, client)
-		server, err := redislock.New(client, redislock.Options{Prefix: "lab:locks:"})
+		server, err := redislock.New(client, redislock.Options{Prefix: "rushgate-lab:locks:"})
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func lockRushgate() Way {
 }
 
 // keyFence is the greatest fence that the stock has seen.
-const keyFence = "lab:fence"
+const keyFence = "rushgate-lab:fence"
 
 // fencedWait is how long a buyer waits for the lock.
 const fencedWait = time.Second
@@ -58,7 +58,7 @@ func openFenced(p Place) (Seller, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := redislock.New(client, redislock.Options{Prefix: "lab:locks:"})
+	backend, err := redislock.New(client, redislock.Options{Prefix: "rushgate-lab:locks:"})
 	if err != nil {
 		client.Close()
 		return nil, err

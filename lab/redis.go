@@ -9,9 +9,9 @@ import (
 
 // The keys of a sale in Redis.
 const (
-	keyStock  = "lab:stock"  // units that are left
-	keyUsers  = "lab:users"  // who has one
-	keyOrders = "lab:orders" // one line an order
+	keyStock  = "rushgate-lab:stock"  // units that are left
+	keyUsers  = "rushgate-lab:users"  // who has one
+	keyOrders = "rushgate-lab:orders" // one line an order
 )
 
 // redisShop is what the ways in Redis have in common: a number that says what
@@ -52,7 +52,7 @@ func (s redisShop) Begin(ctx context.Context, units int) error {
 
 // forget removes the keys of the lab, and no others.
 func (s redisShop) forget(ctx context.Context) error {
-	keys := s.db.Scan(ctx, 0, "lab:*", 1000).Iterator()
+	keys := s.db.Scan(ctx, 0, "rushgate-lab:*", 1000).Iterator()
 	for keys.Next(ctx) {
 		if err := s.db.Del(ctx, keys.Val()).Err(); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s redisShop) Recover(context.Context) error { return nil }
 // record makes an order out and writes it down: two commands, as after every
 // deduction.
 func (s redisShop) record(ctx context.Context, o Order) error {
-	s.work.do(ctx)
+	(s.work / 2).do(ctx)
 	if err := s.db.SAdd(ctx, keyUsers, o.User).Err(); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func redisIncr() Way {
 }
 
 // keySold counts what was sold; the stock is the limit.
-const keySold = "lab:sold"
+const keySold = "rushgate-lab:sold"
 
 type incrSeller struct{ redisShop }
 

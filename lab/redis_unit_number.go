@@ -31,9 +31,9 @@ func redisUnitNumber() Way {
 }
 
 const (
-	keyCursor = "lab:cursor"   // the last number given out
-	keyTotal  = "lab:total"    // how many units have numbers
-	keyToken  = "lab:token:%d" // who has taken a unit, for a lease or for good
+	keyCursor = "rushgate-lab:cursor"   // the last number given out
+	keyTotal  = "rushgate-lab:total"    // how many units have numbers
+	keyToken  = "rushgate-lab:token:%d" // who has taken a unit, for a lease or for good
 
 	unitTries = 3
 )
@@ -83,7 +83,7 @@ func (s unitSeller) Buy(ctx context.Context, o Order) (Answer, error) {
 // keep writes the order, and with it that the token is there to stay. If that
 // fails the token goes back at once.
 func (s unitSeller) keep(ctx context.Context, token string, o Order) error {
-	s.work.do(ctx)
+	(s.work / 2).do(ctx)
 	_, err := s.db.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.SAdd(ctx, keyUsers, o.User)
 		p.RPush(ctx, keyOrders, o.line())

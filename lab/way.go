@@ -77,7 +77,8 @@ type Place struct {
 	// Connections is how many buyers are served at the same time.
 	Connections int `json:"connections"`
 	// Work is how long a seller takes between two steps that are not one: when it
-	// has read what is left, and when it has deducted and makes out the order.
+	// has read what is left, and half as long when it has deducted and makes out
+	// the order.
 	Work time.Duration `json:"work"`
 }
 

@@ -3,6 +3,6 @@
 // sale; and what the servers themselves count.
 //
 // On servers that are given, the lab keeps to itself: keys that begin with
-// "lab:", and databases of its own that begin with "rushgate_lab_" and are
+// "rushgate-lab:", and databases of its own that begin with "rushgate_lab_" and are
 // dropped at the end.
 package stage

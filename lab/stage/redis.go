@@ -44,7 +44,7 @@ func (s *Stage) reach(ctx context.Context) error {
 // clean removes every key of the lab.
 func (s *Stage) clean(ctx context.Context) error {
 	return s.redisEach(ctx, func(db *redis.Client) error {
-		keys := db.Scan(ctx, 0, "*lab:*", 1000).Iterator()
+		keys := db.Scan(ctx, 0, "rushgate-lab:*", 1000).Iterator()
 		for keys.Next(ctx) {
 			if err := db.Del(ctx, keys.Val()).Err(); err != nil {
 				return err

@@ -22,9 +22,8 @@ const (
 	mostStrikes = 12
 )
 
-// Standstill is how long a seller stands still: twice the lease of the lab's
-// locks.
-const standstill = 2 * lab.Lease
+// standstill is how long a seller stands still: longer than the lab's locks last.
+const standstill = lab.Lease * 3 / 2
 
 // pauses stop one seller after the other for longer than a lock lasts.
 var pauses = disaster{name: "pause",
@@ -74,7 +73,7 @@ func (r *runner) suffer(ctx context.Context, way lab.Way, place lab.Place, d dis
 
 // work is how long sellers of a disaster take between their steps: who does
 // everything in no time is hardly ever caught in the middle.
-const work = 3 * time.Millisecond
+const work = 5 * time.Millisecond
 
 // smaller is the plan of a disaster, in which everything takes longer.
 func (p Plan) smaller() Plan {

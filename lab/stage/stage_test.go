@@ -1,0 +1,161 @@
+package stage_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rushgate/internal/testenv"
+	"rushgate/lab"
+	"rushgate/lab/stage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens a stage for some ways.
+func open(t *testing.T, opts stage.Options, names ...string) (*stage.Stage, []lab.Way) {
+	t.Helper()
+	ways, err := lab.Choose(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range ways {
+		opts.Needs = append(opts.Needs, ways[i].Needs...)
+	}
+	if opts.Connections == 0 {
+		opts.Connections = 8
+	}
+	s, err := stage.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, ways
+}
+
+// sell sells one unit by a way, at a place of its own, and returns the place.
+func sell(t *testing.T, s *stage.Stage, w lab.Way) lab.Place {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	place, err := s.Place(ctx, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seller, err := w.Open(ctx, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := lab.Answer(0)
+	if err = seller.Begin(ctx, 1); err == nil {
+		answer, err = seller.Buy(ctx, lab.Order{ID: "u1-1", User: "u1"})
+	}
+	if err := errors.Join(err, seller.Close()); err != nil || answer != lab.Granted {
+		t.Fatalf("%s: answer %d, %v", w.Name, answer, err)
+	}
+	return place
+}
+
+// TestGiven: on servers that others use, too, the lab takes nothing of theirs and
+// leaves nothing of its own.
+func TestGiven(t *testing.T) {
+	r, pg, maria := testenv.Redis(t), testenv.PostgreSQL(t), testenv.MariaDB(t)
+	theirs := redisClient(t, r.Addr)
+	theirKeys := []string{"collab:doc", "lab:1"} // of somebody else, who has a lab, too
+	for _, key := range theirKeys {
+		if err := theirs.Set(t.Context(), key, "1", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	databases := func() (all []string) {
+		p, err := pg.SQL("postgres", "SELECT datname FROM pg_database")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := maria.SQL("", "SHOW DATABASES")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(strings.Fields(p), strings.Fields(m)...)
+	}
+	before := databases()
+	s, ways := open(t, stage.Options{Redis: []string{r.Addr}, Postgres: pg.URL("postgres"), MariaDB: maria.URL("mysql")},
+		"redis-lua", "lock-rushgate", "sql-unique-postgres", "sql-unique-mariadb", "rushgate-redis")
+	for _, w := range ways {
+		sell(t, s, w)
+		sell(t, s, w)
+	}
+	s.Close()
+	if after := databases(); !slices.Equal(before, after) {
+		t.Errorf("databases before: %v, afterwards: %v", before, after)
+	}
+	keys, err := theirs.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Sort(keys); !slices.Equal(keys, theirKeys) {
+		t.Errorf("keys afterwards: %v", keys)
+	}
+}
+
+// TestTooManyConnections: the server says so before the crowd finds out.
+func TestTooManyConnections(t *testing.T) {
+	pg := testenv.PostgreSQL(t, "max_connections=20")
+	s, ways := open(t, stage.Options{Postgres: pg.URL("postgres"), Connections: 64}, "sql-unique-postgres")
+	_, err := s.Place(t.Context(), ways[0])
+	if err == nil || !strings.Contains(err.Error(), "takes 20 connections") || !strings.Contains(err.Error(), "--connections 64") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLeftOut: a server that is not there is told once, with the ways that need it.
+func TestLeftOut(t *testing.T) {
+	s, ways := open(t, stage.Options{Redis: []string{"127.0.0.1:1"}}, "redis", "sql-unique-sqlite")
+	possible, notes := s.Choose(ways, true)
+	if len(possible) != 1 || possible[0].Name != "sql-unique-sqlite" {
+		t.Errorf("possible: %v", possible)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "6 of the ways are left out") || !strings.Contains(notes[0], "127.0.0.1:1") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+// TestStopgaps: the classics on SQLite are for those who have no server, and for
+// those who ask.
+func TestStopgaps(t *testing.T) {
+	s, ways := open(t, stage.Options{}, "sql-unique-postgres", "sql-unique-sqlite")
+	if possible, _ := s.Choose(ways, false); len(possible) != 1 || possible[0].Name != "sql-unique-postgres" {
+		t.Errorf("with a server: %v", possible)
+	}
+	if possible, _ := s.Choose(ways, true); len(possible) != 2 {
+		t.Errorf("asked for: %v", possible)
+	}
+	s, ways = open(t, stage.Options{}, "sql-unique-sqlite")
+	if possible, _ := s.Choose(ways, false); len(possible) != 1 {
+		t.Errorf("without a server: %v", possible)
+	}
+}
+
+// TestCount: servers count what was sent to them, whoever sent it.
+func TestCount(t *testing.T) {
+	s, ways := open(t, stage.Options{}, "redis-lua", "sql-unique-postgres", "sql-unique-mariadb")
+	for _, w := range ways {
+		before, err := s.Count(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sell(t, s, w)
+		after, err := s.Count(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := after.RoundTrips - before.RoundTrips; before.RoundTrips < 0 || n < 3 || n > 60 {
+			t.Errorf("%s: %d round trips for a sale of one unit", w.Name, n)
+		}
+	}
+}
