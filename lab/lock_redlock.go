@@ -40,7 +40,7 @@ func openRedlock(p Place) (_ Seller, err error) {
 	}()
 	var servers []lock.Backend
 	for _, addr := range p.Redis[:3] {
-		client, err := openRueidis(addr)
+		client, err := openRueidis(p, addr)
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ type fencedSeller struct {
 }
 
 func openFenced(p Place) (Seller, error) {
-	client, err := openRueidis(p.Redis[0])
+	client, err := openRueidis(p, p.Redis[0])
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,10 @@ func openFenced(p Place) (Seller, error) {
 		read: newScript(fencedReadLua), write: newScript(fencedWriteLua)}, nil
 }
 
-func openRueidis(addr string) (rueidis.Client, error) {
-	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true,
-		DisableCache: true, DisableRetry: true})
+func openRueidis(p Place, addr string) (rueidis.Client, error) {
+	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, Username: p.RedisUser, Password: p.RedisPassword,
+		ForceSingleClient: true,
+		DisableCache:      true, DisableRetry: true})
 }
 
 // Buy locks, reads, and writes behind the fence.

@@ -34,12 +34,13 @@ func (silence) Printf(context.Context, string, ...any) {}
 
 // openRedis connects as an ordinary program does: a pool with a connection for
 // each buyer who is being served, and no retries behind the seller's back.
-func openRedis(addr string, connections int) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: connections, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
+func openRedis(p Place) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: p.Redis[0], Username: p.RedisUser, Password: p.RedisPassword, PoolSize: p.Connections,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
 }
 
 func newRedisShop(p Place) redisShop {
-	return redisShop{db: openRedis(p.Redis[0], p.Connections), work: work(p.Work)}
+	return redisShop{db: openRedis(p), work: work(p.Work)}
 }
 
 // Begin forgets everything: the Redis is the lab's own for this sale.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"net/url"
 	"path/filepath"
 	"time"
 
@@ -24,7 +25,11 @@ func rushgateRedis() Way {
 			SurvivesCrash: true, ObeysAdmin: true},
 		Open: func(ctx context.Context, p Place) (Seller, error) {
 			return openRushgate(ctx, p, func(cfg *app.Config) {
-				cfg.Gate, cfg.Ledger = "redis://"+p.Redis[0]+"?prefix="+p.Prefix, p.Postgres
+				gate := url.URL{Scheme: "redis", Host: p.Redis[0], RawQuery: "prefix=" + p.Prefix}
+				if p.RedisPassword != "" {
+					gate.User = url.UserPassword(p.RedisUser, p.RedisPassword)
+				}
+				cfg.Gate, cfg.Ledger = gate.String(), p.Postgres
 				cfg.Node = node()
 				cfg.Data = filepath.Join(p.Folder, cfg.Node)
 				cfg.AdoptAfter = time.Second // the lab does not wait for a real one

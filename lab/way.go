@@ -66,11 +66,13 @@ const (
 // Place is where a way sells. What it needs is there; what it left there from
 // an earlier sale is not.
 type Place struct {
-	Redis    []string `json:"redis"`    // host:port; the first one is the one that sells
-	Prefix   string   `json:"prefix"`   // of keys in Redis that are not the lab's own
-	Postgres string   `json:"postgres"` // postgres://…
-	MariaDB  string   `json:"mariadb"`  // mysql://…
-	Folder   string   `json:"folder"`   // for files of the sale
+	Redis         []string `json:"redis"` // host:port; the first one is the one that sells
+	RedisUser     string   `json:"redis_user"`
+	RedisPassword string   `json:"redis_password"`
+	Prefix        string   `json:"prefix"`   // of keys in Redis that are not the lab's own
+	Postgres      string   `json:"postgres"` // postgres://…
+	MariaDB       string   `json:"mariadb"`  // mysql://…
+	Folder        string   `json:"folder"`   // for files of the sale
 	// Lease is how long locks and tokens are kept for a seller that says nothing
 	// more.
 	Lease time.Duration `json:"lease"`

@@ -28,7 +28,7 @@ type labCmd struct {
 	Crash       bool          `default:"true" negatable:"" help:"A sale in which sellers are killed and started again."`
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`
-	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use, three for Redlock. Default: private ones, started if redis-server is installed."`
+	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (redis://user:password@host:port where it asks for one), three for Redlock. Default: private ones, started if redis-server is installed."`
 	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database. Default: a private one."`
 	MariaDB     string        `name:"mariadb" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database. Default: a private one."`
 	Out         []string      `placeholder:"FILE" help:"Write the report: a page, or JSON with a name that ends in .json. May be given twice."`

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"rushgate/internal/testenv"
 )
 
-func redisClient(t *testing.T, addr string) *redis.Client {
+func redisClient(t *testing.T, r *testenv.RedisServer) *redis.Client {
 	t.Helper()
-	db := redis.NewClient(&redis.Options{Addr: addr})
+	db := redis.NewClient(&redis.Options{Addr: r.Addr, Password: r.Password})
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

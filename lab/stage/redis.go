@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,30 @@ import (
 	"rushgate/lab/trial"
 )
 
+// parseRedis reads the addresses that were given. One user has them all.
+func (s *Stage) parseRedis() error {
+	for _, given := range s.opts.Redis {
+		address := given
+		if !strings.Contains(address, "://") {
+			address = "redis://" + address
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "redis" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return errors.New("a Redis is given as host:port or redis://user:password@host:port")
+		}
+		if u.User != nil {
+			s.user = u.User
+		}
+		s.redis = append(s.redis, u.Host)
+	}
+	return nil
+}
+
 // redisEach does something on every Redis.
 func (s *Stage) redisEach(ctx context.Context, do func(*redis.Client) error) error {
 	for _, addr := range s.redis {
-		db := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 2})
+		password, _ := s.user.Password()
+		db := redis.NewClient(&redis.Options{Addr: addr, Username: s.user.Username(), Password: password, MaxRetries: -1, DialerRetries: 1, PoolSize: 2})
 		err := do(db)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return fmt.Errorf("Redis at %s: %w", addr, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 // Options say where to sell.
 type Options struct {
-	Redis       []string // host:port; empty: private ones
+	Redis       []string // host:port, or redis://user:password@host:port; empty: private ones
 	Postgres    string   // postgres://user:password@host:port/database; empty: a private one
 	MariaDB     string   // mysql://user:password@host:port/database; empty: a private one
 	Connections int      // of the crowd
@@ -27,6 +28,7 @@ type Stage struct {
 	opts     Options
 	dir      string
 	redis    []string
+	user     *url.Userinfo // of Redis
 	postgres *database
 	mariadb  *database
 	missing  map[lab.Need]error
@@ -83,7 +85,8 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 	}
 	s.places++
 	number := strconv.Itoa(s.places)
-	p := lab.Place{Redis: s.redis, Prefix: "rushgate-lab:" + number + ":", Folder: filepath.Join(s.dir, number), Lease: lab.Lease, Connections: s.opts.Connections}
+	p := lab.Place{Redis: s.redis, RedisUser: s.user.Username(), Prefix: "rushgate-lab:" + number + ":", Folder: filepath.Join(s.dir, number), Lease: lab.Lease, Connections: s.opts.Connections}
+	p.RedisPassword, _ = s.user.Password()
 	if err := os.Mkdir(p.Folder, 0o700); err != nil {
 		return p, err
 	}

@@ -64,8 +64,8 @@ func sell(t *testing.T, s *stage.Stage, w lab.Way) lab.Place {
 // TestGiven: on servers that others use, too, the lab takes nothing of theirs and
 // leaves nothing of its own.
 func TestGiven(t *testing.T) {
-	r, pg, maria := testenv.Redis(t), testenv.PostgreSQL(t), testenv.MariaDB(t)
-	theirs := redisClient(t, r.Addr)
+	r, pg, maria := testenv.Redis(t, "requirepass secret"), testenv.PostgreSQL(t), testenv.MariaDB(t)
+	theirs := redisClient(t, r)
 	theirKeys := []string{"collab:doc", "lab:1"} // of somebody else, who has a lab, too
 	for _, key := range theirKeys {
 		if err := theirs.Set(t.Context(), key, "1", 0).Err(); err != nil {
@@ -84,7 +84,7 @@ func TestGiven(t *testing.T) {
 		return append(strings.Fields(p), strings.Fields(m)...)
 	}
 	before := databases()
-	s, ways := open(t, stage.Options{Redis: []string{r.Addr}, Postgres: pg.URL("postgres"), MariaDB: maria.URL("mysql")},
+	s, ways := open(t, stage.Options{Redis: []string{r.URL()}, Postgres: pg.URL("postgres"), MariaDB: maria.URL("mysql")},
 		"redis-lua", "lock-rushgate", "sql-unique-postgres", "sql-unique-mariadb", "rushgate-redis")
 	for _, w := range ways {
 		sell(t, s, w)

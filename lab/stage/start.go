@@ -49,7 +49,9 @@ func (s *Stage) start(ctx context.Context) {
 
 func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 	if len(s.opts.Redis) > 0 {
-		s.redis = s.opts.Redis
+		if err := s.parseRedis(); err != nil {
+			return nil, err
+		}
 		return func() { _ = s.clean(context.WithoutCancel(ctx)) }, s.reach(ctx)
 	}
 	n := 1
