@@ -65,7 +65,7 @@ func (s lockedShop) sell(ctx context.Context, o Order) (Answer, error) {
 // locked does something under the lock, or nothing if it cannot be had.
 func (s lockedShop) locked(ctx context.Context, do func() error) error {
 	for try := range s.tries {
-		if try > 0 && !pause(ctx, lockPause) {
+		if try > 0 && !Pause(ctx, lockPause) {
 			return ctx.Err()
 		}
 		release, err := s.mutex.try(ctx)
@@ -113,12 +113,12 @@ type work time.Duration
 
 func (w work) do(ctx context.Context) {
 	if w > 0 {
-		pause(ctx, time.Duration(w))
+		Pause(ctx, time.Duration(w))
 	}
 }
 
-// pause waits, and says whether it did to the end.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits, and says whether it did to the end.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

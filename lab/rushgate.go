@@ -54,11 +54,9 @@ func (s *rushgateSeller) Begin(ctx context.Context, units int) error {
 	if err != nil {
 		return err
 	}
-	for i := range sales {
-		if strings.HasPrefix(sales[i].ID, labSale) && !sales[i].Ended {
-			if _, err := engine.CloseSale(ctx, sales[i].ID); err != nil {
-				return err
-			}
+	if on := onSale(sales); on != "" {
+		if _, err := engine.CloseSale(ctx, on); err != nil {
+			return err
 		}
 	}
 	s.sale = fmt.Sprintf("%s%d", labSale, len(sales)+1)
@@ -80,16 +78,23 @@ func (s *rushgateSeller) Recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for i := range sales {
-			if strings.HasPrefix(sales[i].ID, labSale) && !sales[i].Ended {
-				s.sale = sales[i].ID
-				return nil
-			}
+		if s.sale = onSale(sales); s.sale != "" {
+			return nil
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !Pause(ctx, 20*time.Millisecond) {
 			return errors.New("no sale of the lab is on")
 		}
 	}
+}
+
+// onSale returns the sale of the lab that is on; there is one at the most.
+func onSale(sales []rushgate.SaleView) string {
+	for i := range sales {
+		if strings.HasPrefix(sales[i].ID, labSale) && !sales[i].Ended {
+			return sales[i].ID
+		}
+	}
+	return ""
 }
 
 // Buy claims. The order's id is the idempotency key: who asks again after a lost
@@ -156,7 +161,7 @@ func (s *rushgateSeller) Left(ctx context.Context) (int, error) {
 		if stock[0].Unsettled == 0 {
 			return int(stock[0].Free), nil
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !Pause(ctx, 20*time.Millisecond) {
 			return 0, ctx.Err()
 		}
 	}

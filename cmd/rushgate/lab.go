@@ -24,7 +24,7 @@ type labCmd struct {
 	Buyers      int           `default:"5000" help:"People who want one; every tenth clicks twice."`
 	Connections int           `default:"64" help:"People who are served at the same time."`
 	Think       time.Duration `default:"0s" help:"How long each of them hesitates, at most."`
-	Duration    time.Duration `default:"4s" help:"Longest duration of one sale."`
+	Duration    time.Duration `default:"3s" help:"Longest duration of one sale."`
 	Crash       bool          `default:"true" negatable:"" help:"A sale in which sellers are killed and started again."`
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`
@@ -56,8 +56,7 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	if l.List {
 		return listWays(w.out, ways)
 	}
-	plan := trial.Plan{Stock: l.Stock, Buyers: l.Buyers, Connections: l.Connections, Think: l.Think, Duration: l.Duration,
-		Crash: l.Crash, Pause: l.Pause, Admin: l.Admin}
+	plan := l.plan()
 	if err := plan.Validate(); err != nil {
 		return err
 	}
@@ -76,6 +75,11 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 		fmt.Fprintln(w.out, "written:", f.Name())
 	}
 	return err
+}
+
+func (l *labCmd) plan() trial.Plan {
+	return trial.Plan{Stock: l.Stock, Buyers: l.Buyers, Connections: l.Connections, Think: l.Think, Duration: l.Duration,
+		Crash: l.Crash, Pause: l.Pause, Admin: l.Admin}
 }
 
 // experiment takes the ways through their sales, one after the other.
@@ -113,7 +117,22 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 		}
 	}
 	show.end(r)
-	return nil
+	return unfinished(r)
+}
+
+// unfinished is an error if something went wrong with a way: which the report
+// tells, and scripts have to hear.
+func unfinished(r *report.Report) error {
+	var names []string
+	for i := range r.Ways {
+		if r.Ways[i].Problem != "" {
+			names = append(names, r.Ways[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not tried to the end, for the reasons above: %s", strings.Join(names, ", "))
 }
 
 // listWays prints what --strategy takes.
@@ -127,16 +146,4 @@ func listWays(out io.Writer, ways []lab.Way) error {
 		fmt.Fprintf(out, "  %-26s %s\n", ways[i].Name, ways[i].Title)
 	}
 	return nil
-}
-
-// sellerCommand is the command of the processes that sell, which nobody types.
-const sellerCommand = "lab-seller"
-
-// labSellerCmd is a process that sells in the lab.
-type labSellerCmd struct{}
-
-// Run sells until its input ends.
-func (*labSellerCmd) Run(ctx context.Context, w world) error {
-	lab.Silence()
-	return trial.Sell(context.WithoutCancel(ctx), os.Getenv(trial.AssignmentEnv), w.in, w.out)
 }

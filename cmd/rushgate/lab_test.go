@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"rushgate/internal/binary"
+	"rushgate/internal/testenv"
+	"rushgate/lab/trial"
 )
 
 // The lab runs from the command line as people type it, on servers that it
@@ -87,5 +91,36 @@ func TestLabWithoutServers(t *testing.T) {
 	}
 	if text, err := os.ReadFile(data); err != nil || !strings.Contains(string(text), `"partial": true`) {
 		t.Errorf("the report is not said to be partial: %v", err)
+	}
+}
+
+// TestLabDefaults: the command line and the package know one plan.
+func TestLabDefaults(t *testing.T) {
+	var c commands
+	parser, err := newParser(t.Context(), &c, world{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"lab"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(trial.Defaults(), c.Lab.plan()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLabTooManyConnections: what a server does not take is said, the rest is
+// tried, and the exit status tells scripts.
+func TestLabTooManyConnections(t *testing.T) {
+	small := testenv.PostgreSQL(t, "max_connections=20")
+	data := filepath.Join(t.TempDir(), "lab.json")
+	r := command(t, "lab", "--strategy", "sql-unique-postgres,rushgate-memory", "--postgres", small.URL("postgres"),
+		"--stock", "20", "--buyers", "100", "--duration", "1s", "--out", data)
+	fails(t, r, "not tried to the end", "sql-unique-postgres")
+	if !strings.Contains(r.Out, "takes 20 connections, and --connections 64") || !strings.Contains(r.Out, "rushgate-memory-sqlite") {
+		t.Error(r.Out)
+	}
+	if text, err := os.ReadFile(data); err != nil || !strings.Contains(string(text), `"granted": 20`) {
+		t.Errorf("the rest is not in the report: %v", err)
 	}
 }

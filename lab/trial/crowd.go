@@ -132,7 +132,7 @@ func (c *crowd) serve(ctx context.Context, connection int) (all []heard) {
 // step is the next in the line, when they have thought about it.
 func (c *crowd) step(ctx context.Context) (lab.Order, bool) {
 	if c.plan.Think > 0 {
-		pause(ctx, rand.N(c.plan.Think+1))
+		lab.Pause(ctx, rand.N(c.plan.Think+1))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *crowd) ask(ctx context.Context, connection int, o lab.Order) lab.Answer
 		if ctx.Err() == nil {
 			c.lastError.Store(&err)
 		}
-		if !c.again || !pause(ctx, 5*time.Millisecond) {
+		if !c.again || !lab.Pause(ctx, 5*time.Millisecond) {
 			return 0
 		}
 	}
@@ -186,17 +186,5 @@ func (c *crowd) pass() {
 		if granted >= m.granted || asked >= m.asked {
 			m.once.Do(func() { close(m.reached) })
 		}
-	}
-}
-
-// pause waits, and says whether it did to the end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

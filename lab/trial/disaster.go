@@ -32,7 +32,7 @@ var pauses = disaster{name: "pause",
 		if err := p.stop(); err != nil {
 			return err
 		}
-		pause(ctx, standstill)
+		lab.Pause(ctx, standstill)
 		return p.resume()
 	}}
 

@@ -56,7 +56,7 @@ func (r *runner) audit(ctx context.Context, plan Plan, seller lab.Seller, total 
 			return b, err
 		}
 		before = b.Orders
-		pause(ctx, settle)
+		lab.Pause(ctx, settle)
 	}
 }
 
