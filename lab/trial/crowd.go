@@ -16,7 +16,7 @@ import (
 // crowd is everybody who wants one.
 type crowd struct {
 	plan  Plan
-	again bool // who gets no answer asks again
+	again bool // who gets no answer asks again: sellers come back
 	buy   func(ctx context.Context, connection int, o lab.Order) (lab.Answer, error)
 
 	mu   sync.Mutex // guards the line
@@ -43,7 +43,11 @@ const twice = 10
 
 // silence is how long a sale goes on without a single answer before it is given
 // up: the server is away.
-const silence = 3 * time.Second
+// A seller that was killed may take longer to come back.
+const (
+	silence = 3 * time.Second
+	absence = startWithin
+)
 
 // heard is one request, as its buyer saw it. Times are since the start.
 type heard struct {
@@ -59,7 +63,11 @@ const grace = 3 * time.Second
 // error is the reason for which the sale was given up; what was heard until then
 // is returned, too.
 func (c *crowd) rush(ctx context.Context) ([]heard, error) {
-	ctx, end := context.WithTimeout(ctx, c.plan.Duration+grace)
+	longest := c.plan.Duration + grace
+	if c.again {
+		longest += absence
+	}
+	ctx, end := context.WithTimeout(ctx, longest)
 	defer end()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -94,6 +102,10 @@ func (c *crowd) served() bool {
 
 // listen gives up when there has been nothing but errors for too long.
 func (c *crowd) listen(done <-chan struct{}, giveUp context.CancelCauseFunc) {
+	patience := silence
+	if c.again {
+		patience = absence
+	}
 	tick := time.NewTicker(silence / 10)
 	defer tick.Stop()
 	for {
@@ -103,8 +115,8 @@ func (c *crowd) listen(done <-chan struct{}, giveUp context.CancelCauseFunc) {
 		case <-tick.C:
 		}
 		failure := c.lastError.Load()
-		if failure != nil && time.Since(c.start)-time.Duration(c.lastAnswer.Load()) > silence {
-			giveUp(fmt.Errorf("no answer for %s: %w", silence, *failure))
+		if failure != nil && time.Since(c.start)-time.Duration(c.lastAnswer.Load()) > patience {
+			giveUp(fmt.Errorf("no answer for %s: %w", patience, *failure))
 			return
 		}
 	}
