@@ -24,7 +24,7 @@ type labCmd struct {
 	Buyers      int           `default:"5000" help:"People who want one; every tenth clicks twice."`
 	Connections int           `default:"64" help:"People who are served at the same time."`
 	Think       time.Duration `default:"0s" help:"How long each of them hesitates, at most."`
-	Duration    time.Duration `default:"3s" help:"Longest duration of one sale."`
+	Duration    time.Duration `default:"5s" help:"Longest duration of one sale."`
 	Crash       bool          `default:"true" negatable:"" help:"A sale in which sellers are killed and started again."`
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`

@@ -20,7 +20,7 @@ func columns() []column {
 	return []column{
 		{8, [2]string{"", "granted"}, func(o *trial.Outcome) string { return count(o.Granted) }},
 		{6, [2]string{"", "left"}, func(o *trial.Outcome) string { return count(o.Left) }},
-		{6, [2]string{"over-", "sold"}, func(o *trial.Outcome) string { return fault(o.Oversold) }},
+		{6, [2]string{"over-", "sold"}, overCell},
 		{7, [2]string{"under-", "sold"}, func(o *trial.Outcome) string { return fault(o.Undersold) }},
 		{6, [2]string{"users", "w/ 2"}, func(o *trial.Outcome) string { return fault(o.Duplicates) }},
 		{7, [2]string{"turned", "away"}, func(o *trial.Outcome) string { return fault(o.Contended) }},
@@ -73,6 +73,15 @@ func fault(n int) string {
 		return "·"
 	}
 	return strconv.Itoa(n)
+}
+
+// overCell shows units that are still in a stock which has them no more in
+// brackets, where the time was over before they could be sold.
+func overCell(o *trial.Outcome) string {
+	if o.Oversold == 0 && o.Phantom > 0 {
+		return fmt.Sprintf("(%d)", o.Phantom)
+	}
+	return fault(o.Oversold)
 }
 
 func ofBooks(b *trial.Books, number func(*trial.Books) int) string {

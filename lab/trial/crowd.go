@@ -19,6 +19,10 @@ type crowd struct {
 	again bool // who gets no answer asks again: sellers come back
 	buy   func(ctx context.Context, connection int, o lab.Order) (lab.Answer, error)
 
+	// enough is how many grants end the sale, a while later; 0: only the line
+	// does. Refusals are seen in a second; those who sell slowly need the time.
+	enough int64
+
 	mu   sync.Mutex // guards the line
 	next int        // buyer
 	twin bool       // whose second click comes next
@@ -27,6 +31,7 @@ type crowd struct {
 	lastAnswer     atomic.Int64 // when a seller last answered, in nanoseconds since the start
 	lastError      atomic.Pointer[error]
 	start          time.Time
+	enoughAt       time.Duration // guarded by mu; 0: not yet
 	marks          []mark
 }
 
@@ -48,6 +53,9 @@ const (
 	silence = 3 * time.Second
 	absence = startWithin
 )
+
+// afterwards is how long people are still let in when everything is sold.
+const afterwards = time.Second
 
 // heard is one request, as its buyer saw it. Times are since the start.
 type heard struct {
@@ -93,11 +101,11 @@ func (c *crowd) rush(ctx context.Context) ([]heard, error) {
 	return merged, nil
 }
 
-// served says whether everybody was.
+// served says whether everybody was, or all that there was is sold.
 func (c *crowd) served() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.next >= c.plan.Buyers
+	return c.next >= c.plan.Buyers || c.enoughAt > 0
 }
 
 // listen gives up when there has been nothing but errors for too long.
@@ -148,7 +156,7 @@ func (c *crowd) step(ctx context.Context) (lab.Order, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ctx.Err() != nil || c.next >= c.plan.Buyers || time.Since(c.start) > c.plan.Duration {
+	if ctx.Err() != nil || c.next >= c.plan.Buyers || c.over() {
 		return lab.Order{}, false
 	}
 	user := "u" + strconv.Itoa(c.next)
@@ -163,6 +171,15 @@ func (c *crowd) step(ctx context.Context) (lab.Order, bool) {
 		c.next++
 	}
 	return lab.Order{ID: user + "-1", User: user}, true
+}
+
+// over says that nobody is let in any more. It is called with mu held.
+func (c *crowd) over() bool {
+	now := time.Since(c.start)
+	if c.enough > 0 && c.enoughAt == 0 && c.granted.Load() >= c.enough {
+		c.enoughAt = now
+	}
+	return now > c.plan.Duration || c.enoughAt > 0 && now > c.enoughAt+afterwards
 }
 
 // ask asks once, or until there is an answer.

@@ -30,7 +30,7 @@ const (
 // Defaults returns the plan of a lab that was told nothing: all ways, on all
 // servers, in under five minutes on two cores.
 func Defaults() Plan {
-	return Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 3 * time.Second, Crash: true, Pause: true, Admin: true}
+	return Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 5 * time.Second, Crash: true, Pause: true, Admin: true}
 }
 
 // Validate says what is wrong with a plan, in the words of the command line.

@@ -22,6 +22,7 @@ func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books,
 		return Books{}, Speed{}, err
 	}
 	c := r.crowd("rush", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c.enough = int64(r.plan.Stock)
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
 	s := measure(all, r.plan.Stock)

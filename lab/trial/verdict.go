@@ -14,6 +14,9 @@ func (o *Outcome) verdict() string {
 		}
 	}
 	say(o.Oversold, "oversold %d")
+	if o.Oversold == 0 {
+		say(o.Phantom, "about to oversell %d")
+	}
 	say(o.Duplicates, "%d users with two")
 	if o.Pause != nil {
 		say(o.Pause.Excess(), "oversold %d when a seller stood still")
