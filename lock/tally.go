@@ -39,7 +39,7 @@ func (t *tally) fence() (most uint64) {
 	return most
 }
 
-// refusal is the answer when there is no majority. Some that are silent may
+// refusal is the answer when there is no quorum. Some that are silent may
 // have made one with those that granted: then nobody knows.
 func (t *tally) refusal(quorum int) Answer {
 	if len(t.granted)+len(t.errs) >= quorum && len(t.errs) > 0 {
@@ -54,10 +54,10 @@ func (t *tally) refusal(quorum int) Answer {
 	return Answer{State: slices.MaxFunc(t.states, cmp.Compare[State]), Left: t.left}
 }
 
-// ask asks some servers at the same time. When it is clear whether most
+// ask asks some servers at the same time. When it is clear whether a quorum
 // granted, it waits for the others as long again as that took: they are late,
 // and are not given up, but nobody waits for a server that is away.
-func (r *Redlock) ask(ctx context.Context, some []Backend, f func(context.Context, Backend) Answer) *tally {
+func (r *Redlock) ask(ctx context.Context, some []Backend, quorum int, f func(context.Context, Backend) Answer) *tally {
 	type reply struct {
 		Backend
 		Answer
@@ -86,7 +86,7 @@ func (r *Redlock) ask(ctx context.Context, some []Backend, f func(context.Contex
 			}
 			return sum
 		}
-		if grace == nil && (len(sum.granted) >= r.quorum() || len(sum.states) >= r.quorum()) {
+		if grace == nil && (len(sum.granted) >= quorum || len(sum.states) > len(r.servers)-quorum) {
 			grace = time.After(time.Since(began) + time.Millisecond)
 		}
 	}
