@@ -122,7 +122,12 @@ func (r *Redlock) Acquire(ctx context.Context, c Claim) Answer {
 	}
 	a := sum.refusal(quorum)
 	if a.Err != nil {
-		return a // asked again, the same claim may still be granted
+		if len(sum.states) == 0 || !patient {
+			return a // asked again, the same claim may still be granted
+		}
+		// Others have some servers. Who kept those that granted, and went on asking
+		// because some are silent, might wait for them for ever, and they for him.
+		a = sum.worst()
 	}
 	// What a few have granted is given back at once, so that others get it. All
 	// are told: some may have granted it whose answer got lost.

@@ -3,13 +3,71 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"rushgate/lock"
 )
+
+// crossing lets one owner's first request pass before the other's.
+type crossing struct {
+	lock.Backend
+	second string
+	passed chan struct{}
+	once   sync.Once
+}
+
+func (x *crossing) Acquire(ctx context.Context, c lock.Claim) lock.Answer {
+	if c.Owner == x.second {
+		<-x.passed
+	}
+	a := x.Backend.Acquire(ctx, c)
+	if c.Owner != x.second {
+		x.once.Do(func() { close(x.passed) })
+	}
+	return a
+}
+
+// Of three servers one is away, and two callers have one of the others each:
+// neither may keep it and go on asking.
+func TestRedlockSplitWhileAServerIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := &mute{Backend: lock.NewMemory()}
+		away.dead.Store(true)
+		servers := []lock.Backend{
+			&crossing{Backend: lock.NewMemory(), second: "b", passed: make(chan struct{})},
+			&crossing{Backend: lock.NewMemory(), second: "a", passed: make(chan struct{})},
+			away,
+		}
+		var all sync.WaitGroup
+		for _, owner := range []string{"a", "b"} {
+			r, err := lock.NewRedlock(servers, lock.RedlockOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			l, err := lock.New(r, lock.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			all.Go(func() {
+				h, err := l.Lock(t.Context(), "k", lock.As(owner), lock.WithMaxWait(10*time.Second))
+				if err != nil {
+					t.Error(err)
+				} else if err := h.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
 
 // broken is a server that now and then gives no answer.
 type broken struct {

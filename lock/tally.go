@@ -46,11 +46,15 @@ func (t *tally) refusal(quorum int) Answer {
 		return Answer{Err: fmt.Errorf("%w: %d servers grant, %d refuse, %d are silent: %w", ErrUnavailable,
 			len(t.granted), len(t.states), len(t.errs), errors.Join(t.errs...))}
 	}
+	return t.worst()
+}
+
+// worst is the worst that was said: who is denied here, or not known, will be so
+// again.
+func (t *tally) worst() Answer {
 	if len(t.states) == 0 {
 		return Answer{State: Taken, Left: t.left}
 	}
-	// The worst that was said counts: who is denied here, or not known, will be
-	// so again.
 	return Answer{State: slices.MaxFunc(t.states, cmp.Compare[State]), Left: t.left}
 }
 
