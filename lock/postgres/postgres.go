@@ -138,8 +138,7 @@ const quiet = 5 * time.Second
 
 // Listen implements lock.Backend.
 func (b *Backend) Listen(ctx context.Context, node string, ready func(), granted func(lock.Grant)) error {
-	config := b.pool.Config().ConnConfig
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := b.connect(ctx)
 	if err != nil {
 		return explain(err)
 	}
@@ -165,6 +164,17 @@ func (b *Backend) Listen(ctx context.Context, node string, ready func(), granted
 			granted(lock.Grant{Token: token, Fence: fence})
 		}
 	}
+}
+
+// connect opens a connection beside the pool, as the pool would.
+func (b *Backend) connect(ctx context.Context) (*pgx.Conn, error) {
+	config := b.pool.Config()
+	if config.BeforeConnect != nil {
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
 }
 
 // await waits for news; there are none if all is quiet.
