@@ -60,7 +60,8 @@ func (h *Held) Fence() uint64 { return h.fence }
 // so that whoever wakes up and looks is told the truth.
 func (h *Held) Context() context.Context { return &h.ctx }
 
-// Valid says that the lock was held at the moment of the call. Nothing keeps a
+// Valid says that the lock was held at the moment of the call, and its context had
+// not ended. Nothing keeps a
 // process from being paused before the next one: see Fence.
 func (h *Held) Valid() bool { return h.ctx.Context.Err() == nil && h.Left() > 0 }
 
