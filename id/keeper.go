@@ -118,8 +118,8 @@ func (n *Node) Close() error {
 	n.mu.Lock()
 	closed := n.closed
 	n.closed = true
-	n.mu.Unlock()
 	last := n.series.last.Swap(ended) // from here on nobody takes a number
+	n.mu.Unlock()
 	n.stop()
 	<-n.kept
 	if closed {

@@ -143,7 +143,7 @@ func (n *Node) Next() (ID, error) {
 		next, fresh := n.series.propose(last, ms, r)
 		if last == ended || ms >= w.until || n.series.ms(next) >= w.until {
 			if last == ended || w == n.window.Load() {
-				return 0, n.refusal(max(ms, n.series.ms(last)))
+				return 0, n.refusal(max(ms, n.series.ms(next)))
 			}
 			continue // there is a new window
 		}
@@ -160,7 +160,7 @@ func (n *Node) refusal(ms int64) error {
 	if n.closed {
 		return fmt.Errorf("id: the node is %w", ErrClosed)
 	}
-	err := fmt.Errorf("id: %w: number %d was leased for ids until %s, and it is %s", ErrNoLease, n.lease.Number,
+	err := fmt.Errorf("id: %w: number %d was leased for ids until %s, and the next one is of %s", ErrNoLease, n.lease.Number,
 		at(n.lease.UntilMs), at(ms+n.cfg.Layout.EpochMs))
 	if n.cause != nil {
 		err = fmt.Errorf("%w: %w", err, n.cause)

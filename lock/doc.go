@@ -119,7 +119,8 @@
 // from majority to majority (see Redlock), so that a resource that checks it is
 // safe in either view, as long as a majority remembers or its clocks do. Start a
 // master that has lost its memory only after the longest lease, and do not use
-// masters with replicas that take over.
+// masters with replicas that take over. A semaphore needs more than a majority, with
+// three masters all of them: see Redlock.
 //
 // # Lifecycle
 //

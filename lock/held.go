@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -33,7 +34,7 @@ func (l *Locker) hold(parent context.Context, w *wish, fence uint64, sent time.D
 	h := &Held{locker: l, claim: w.Claim, fence: fence, once: w.once}
 	h.claim.Fence = fence
 	h.until.Store(int64(sent + lasting(w.Lease)))
-	h.ctx.held = h
+	h.ctx.held, h.ctx.parent = h, parent
 	h.ctx.Context, h.end = context.WithCancelCause(parent)
 	if !l.keepHeld(h, sent) {
 		h.end(ErrClosed)
@@ -59,7 +60,8 @@ func (h *Held) Fence() uint64 { return h.fence }
 // so that whoever wakes up and looks is told the truth.
 func (h *Held) Context() context.Context { return &h.ctx }
 
-// Valid says that the lock was held at the moment of the call. Nothing keeps a
+// Valid says that the lock was held at the moment of the call, and its context had
+// not ended. Nothing keeps a
 // process from being paused before the next one: see Fence.
 func (h *Held) Valid() bool { return h.ctx.Context.Err() == nil && h.Left() > 0 }
 
@@ -76,6 +78,9 @@ func (h *Held) Left() time.Duration {
 func (h *Held) Unlock(ctx context.Context) error {
 	l := h.locker
 	if err := l.keeper.drop(h); err != nil {
+		if errors.Is(err, ErrLost) { // the claim may go on by another hold of its owner
+			l.leave(h.claim)
+		}
 		return about(h.claim.Key, err)
 	}
 	lost := h.expired()
@@ -108,20 +113,27 @@ func (h *Held) expired() bool {
 	return true
 }
 
-// heldContext is a context that looks at the clock: its timer may be late.
+// heldContext is a context that looks at the clock: its timer may be late. So may
+// that of its parent, which is one as well where several locks are taken.
 type heldContext struct {
 	context.Context
-	held *Held
+	held   *Held
+	parent context.Context
 }
 
 // Done implements context.Context.
 func (c *heldContext) Done() <-chan struct{} {
-	c.held.expired()
+	c.look()
 	return c.Context.Done()
 }
 
 // Err implements context.Context.
 func (c *heldContext) Err() error {
-	c.held.expired()
+	c.look()
 	return c.Context.Err()
+}
+
+func (c *heldContext) look() {
+	_ = c.parent.Err() // if that has ended, so have we
+	c.held.expired()
 }

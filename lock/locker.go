@@ -63,7 +63,8 @@ func (l *Locker) now() time.Duration { return time.Since(l.began) }
 
 // Lock takes the key for itself alone, and waits for it if others have it, in
 // the order in which all came. The wait is bounded by ctx, which also becomes
-// the parent of the held context, and by Options.MaxWait.
+// the parent of the held context, and by Options.MaxWait. So a deadline in ctx is
+// one for the work, too; WithMaxWait bounds the wait alone.
 func (l *Locker) Lock(ctx context.Context, key string, opts ...Option) (*Held, error) {
 	return l.take(ctx, key, MaxPermits, MaxPermits, true, opts)
 }

@@ -121,7 +121,8 @@ func WithMaxWait(d time.Duration) Option {
 }
 
 // WithoutRenewal lets the lock end with its first lease, whatever its holder
-// does: for work that must not hold up others for longer.
+// does: for work that must not hold up others for longer. The lease is that of the
+// latest sign of life: after a wait in the line up to a third of it may be over.
 func WithoutRenewal() Option {
 	return func(w *wish) { w.once = true }
 }

@@ -27,6 +27,10 @@ import (
 //
 // What it does not guarantee: see the package documentation.
 //
+// Permits are counted by each server on its own, and two majorities share but
+// one. So for a semaphore more must grant: all but a few, and with a limit of
+// N−1 or more all N. It survives the loss of so few servers, then of none.
+//
 // There is no common line: who waits asks again after a random time. A claim
 // that is asked for again may get a greater fence, of a server that was late.
 type Redlock struct {
@@ -89,28 +93,41 @@ func (r *Redlock) Close() error {
 	return nil
 }
 
-func (r *Redlock) quorum() int { return len(r.servers)/2 + 1 }
+// quorum is how many servers must grant a claim: of N, each of which has granted
+// limit permits at most, so many that there is no room for limit+1 permits on so
+// many servers each. Of claims of which two exclude each other it is a majority.
+func (r *Redlock) quorum(c *Claim) int {
+	n := len(r.servers)
+	if c.Need == c.Limit || c.Need == 1 && c.Limit == MaxPermits { // Lock, RLock
+		return n/2 + 1
+	}
+	return int(int64(n)*c.Limit/(c.Limit+1)) + 1
+}
 
 // Acquire implements Backend.
 func (r *Redlock) Acquire(ctx context.Context, c Claim) Answer {
 	patient := c.Line > 0
 	c.Line = 0
 	r.begin(c.Token)
-	sum := r.ask(ctx, r.servers, func(ctx context.Context, b Backend) Answer {
+	quorum := r.quorum(&c)
+	sum := r.ask(ctx, r.servers, quorum, func(ctx context.Context, b Backend) Answer {
 		a := b.Acquire(ctx, c)
 		if r.over(c.Token) { // it may have been granted after the release
 			b.Release(ctx, []Claim{c})
 		}
 		return a
 	})
-	if len(sum.granted) >= r.quorum() {
-		if a := r.settle(ctx, c, sum); a.State == Granted || a.Err != nil {
-			return a
-		}
+	if len(sum.granted) >= quorum {
+		return r.settle(ctx, c, sum)
 	}
-	a := sum.refusal(r.quorum())
+	a := sum.refusal(quorum)
 	if a.Err != nil {
-		return a // asked again, the same claim may still be granted
+		if len(sum.states) == 0 || !patient {
+			return a // asked again, the same claim may still be granted
+		}
+		// Others have some servers. Who kept those that granted, and went on asking
+		// because some are silent, might wait for them for ever, and they for him.
+		a = sum.worst()
 	}
 	// What a few have granted is given back at once, so that others get it. All
 	// are told: some may have granted it whose answer got lost.
@@ -125,9 +142,10 @@ func (r *Redlock) Acquire(ctx context.Context, c Claim) Answer {
 // own, is raised by the way; a greater one there does no harm.
 func (r *Redlock) Renew(ctx context.Context, claims []Claim) []Answer {
 	return r.each(claims, func(c Claim) Answer {
-		sum := r.ask(ctx, r.servers, func(ctx context.Context, b Backend) Answer { return b.Renew(ctx, []Claim{c})[0] })
-		if len(sum.granted) < r.quorum() {
-			return sum.refusal(r.quorum())
+		quorum := r.quorum(&c)
+		sum := r.ask(ctx, r.servers, quorum, func(ctx context.Context, b Backend) Answer { return b.Renew(ctx, []Claim{c})[0] })
+		if len(sum.granted) < quorum {
+			return sum.refusal(quorum)
 		}
 		return Answer{State: Granted, Fence: cmp.Or(c.Fence, sum.fence()), Left: sum.left}
 	})
@@ -138,11 +156,12 @@ func (r *Redlock) Renew(ctx context.Context, claims []Claim) []Answer {
 func (r *Redlock) Release(ctx context.Context, claims []Claim) []Answer {
 	return r.each(claims, func(c Claim) Answer {
 		r.end(c.Token)
-		sum := r.ask(ctx, r.servers, func(ctx context.Context, b Backend) Answer { return b.Release(ctx, []Claim{c})[0] })
-		if len(sum.granted) >= r.quorum() {
+		quorum := r.quorum(&c)
+		sum := r.ask(ctx, r.servers, quorum, func(ctx context.Context, b Backend) Answer { return b.Release(ctx, []Claim{c})[0] })
+		if len(sum.granted) >= quorum {
 			return Answer{State: Granted, Fence: sum.fence()}
 		}
-		return sum.refusal(r.quorum())
+		return sum.refusal(quorum)
 	})
 }
 
@@ -154,10 +173,10 @@ func (r *Redlock) Listen(ctx context.Context, _ string, ready func(), _ func(Gra
 }
 
 // settle makes the servers that granted a claim agree on its fence, the greatest
-// of theirs. The claim is held when most do.
+// of theirs. The claim is held when a quorum does.
 func (r *Redlock) settle(ctx context.Context, c Claim, sum *tally) Answer {
 	c.Fence = sum.fence()
-	agreed := 0
+	agreed, quorum := 0, r.quorum(&c)
 	var behind []Backend
 	for b, fence := range sum.granted {
 		if fence == c.Fence {
@@ -166,16 +185,16 @@ func (r *Redlock) settle(ctx context.Context, c Claim, sum *tally) Answer {
 			behind = append(behind, b)
 		}
 	}
-	if agreed >= r.quorum() {
+	if agreed >= quorum {
 		return Answer{State: Granted, Fence: c.Fence, Left: sum.left}
 	}
-	raised := r.ask(ctx, behind, func(ctx context.Context, b Backend) Answer { return b.Renew(ctx, []Claim{c})[0] })
+	raised := r.ask(ctx, behind, quorum, func(ctx context.Context, b Backend) Answer { return b.Renew(ctx, []Claim{c})[0] })
 	for _, fence := range raised.granted {
 		if fence == c.Fence {
 			agreed++
 		}
 	}
-	if agreed >= r.quorum() {
+	if agreed >= quorum {
 		return Answer{State: Granted, Fence: c.Fence, Left: sum.left}
 	}
 	return Answer{Err: fmt.Errorf("%w: %d of %d servers agree on the fence: %w", ErrUnavailable, agreed, len(r.servers), errors.Join(raised.errs...))}

@@ -39,25 +39,29 @@ func (t *tally) fence() (most uint64) {
 	return most
 }
 
-// refusal is the answer when there is no majority. Some that are silent may
+// refusal is the answer when there is no quorum. Some that are silent may
 // have made one with those that granted: then nobody knows.
 func (t *tally) refusal(quorum int) Answer {
 	if len(t.granted)+len(t.errs) >= quorum && len(t.errs) > 0 {
 		return Answer{Err: fmt.Errorf("%w: %d servers grant, %d refuse, %d are silent: %w", ErrUnavailable,
 			len(t.granted), len(t.states), len(t.errs), errors.Join(t.errs...))}
 	}
+	return t.worst()
+}
+
+// worst is the worst that was said: who is denied here, or not known, will be so
+// again.
+func (t *tally) worst() Answer {
 	if len(t.states) == 0 {
 		return Answer{State: Taken, Left: t.left}
 	}
-	// The worst that was said counts: who is denied here, or not known, will be
-	// so again.
 	return Answer{State: slices.MaxFunc(t.states, cmp.Compare[State]), Left: t.left}
 }
 
-// ask asks some servers at the same time. When it is clear whether most
+// ask asks some servers at the same time. When it is clear whether a quorum
 // granted, it waits for the others as long again as that took: they are late,
 // and are not given up, but nobody waits for a server that is away.
-func (r *Redlock) ask(ctx context.Context, some []Backend, f func(context.Context, Backend) Answer) *tally {
+func (r *Redlock) ask(ctx context.Context, some []Backend, quorum int, f func(context.Context, Backend) Answer) *tally {
 	type reply struct {
 		Backend
 		Answer
@@ -86,7 +90,7 @@ func (r *Redlock) ask(ctx context.Context, some []Backend, f func(context.Contex
 			}
 			return sum
 		}
-		if grace == nil && (len(sum.granted) >= r.quorum() || len(sum.states) >= r.quorum()) {
+		if grace == nil && (len(sum.granted) >= quorum || len(sum.states) > len(r.servers)-quorum) {
 			grace = time.After(time.Since(began) + time.Millisecond)
 		}
 	}

@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the register of a name, a hash:
 --            layout   of those who use the numbers
---            server   the run of the Redis that has written last
+--            server   the Redis that has written last: its run, and how it became a master
 --            floor    no window begins before (Unix ms)
 --            <number> "from until owner": the owner's window, or the end of the
 --                     last one, and no owner
@@ -36,16 +36,22 @@ local floor = tonumber(known[3] or '0')
 
 local function refuse(why) return {why, digits(now), known[1] or ''} end
 
+-- A replica that becomes a master writes down whom it followed, and how far. (Its
+-- master_replid changes also when a first replica comes, and nothing is forgotten.)
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+local before, offset = string.match(redis.call('INFO', 'replication'), 'master_replid2:(%w+)%s+.*second_repl_offset:(%-?%d+)')
+
 local function unfit()
+  if not run or not before then return redis.error_reply('ERR INFO does not tell run_id, master_replid2 and second_repl_offset') end
   if math.abs(ARGV[5] - now) > tonumber(ARGV[6]) then return refuse('clock') end
   if known[1] and known[1] ~= layout then return refuse('layout') end
 end
 
--- A Redis that is empty, or another run than the one that wrote here last, may
--- have forgotten windows: after FLUSHALL, a restart, a failover. None of them
--- ends later than a lease after that.
+-- A Redis that is empty, or another one than wrote here last, may have forgotten
+-- windows: after FLUSHALL, a restart, a failover. None of them ends later than a
+-- lease after that.
 local function distrust()
-  local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
+  local server = run .. ' ' .. before .. ' ' .. offset
   if known[2] == server then return end
   floor = math.max(floor, now + ARGV[7])
   redis.call('HSET', register, 'layout', layout, 'server', server, 'floor', digits(floor))

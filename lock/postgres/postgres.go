@@ -1,6 +1,6 @@
 // Package postgres keeps the claims of package lock in PostgreSQL, as durably
 // as everything else there: a lock survives a crash of the server, and fences
-// grow across it.
+// grow across it, if fsync and synchronous_commit are on (they are by default).
 //
 // Whoever waits is told by NOTIFY, on one connection for each Locker that waits.
 // That needs a session of its own: a pooler between must not share sessions by
@@ -138,8 +138,7 @@ const quiet = 5 * time.Second
 
 // Listen implements lock.Backend.
 func (b *Backend) Listen(ctx context.Context, node string, ready func(), granted func(lock.Grant)) error {
-	config := b.pool.Config().ConnConfig
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := b.connect(ctx)
 	if err != nil {
 		return explain(err)
 	}
@@ -167,6 +166,17 @@ func (b *Backend) Listen(ctx context.Context, node string, ready func(), granted
 	}
 }
 
+// connect opens a connection beside the pool, as the pool would.
+func (b *Backend) connect(ctx context.Context) (*pgx.Conn, error) {
+	config := b.pool.Config()
+	if config.BeforeConnect != nil {
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
+}
+
 // await waits for news; there are none if all is quiet.
 func await(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	short, cancel := context.WithTimeout(ctx, quiet)
@@ -190,7 +200,7 @@ func explain(err error) error {
 		}
 		return fmt.Errorf("%w: %w", lock.ErrUnavailable, err)
 	}
-	switch class := reply.Code[:2]; {
+	switch class := reply.Code[:min(2, len(reply.Code))]; {
 	case class == "08", class == "40", class == "53", class == "57", class == "58",
 		reply.Code == "55P03", reply.Code == "25006": // a lock timeout; a standby
 		return fmt.Errorf("%w: the server refuses for now: %w", lock.ErrUnavailable, err)

@@ -28,7 +28,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool, opts Options) error {
 		for _, statement := range []string{
 			fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", prepareLock),
 			"CREATE SCHEMA IF NOT EXISTS " + opts.Schema,
-			"SET LOCAL search_path TO " + opts.Schema,
+			"SET LOCAL search_path TO " + opts.Schema + ", pg_temp", // which would else come first
 			"SET LOCAL client_min_messages TO warning",
 			schema,
 		} {

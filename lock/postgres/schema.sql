@@ -1,5 +1,5 @@
 -- What package lock keeps in PostgreSQL. It may be run again. The search path
--- is the schema that all of this goes into, alone; the functions keep it.
+-- is the schema that all of this goes into, then pg_temp; the functions keep it.
 
 -- A claim that waits (fence 0) or is held. There is nothing to know of a key
 -- that nobody claims: its fences come from one sequence for all keys.

@@ -110,5 +110,5 @@ local function carries(c) return string.find(c.tokens, ' ' .. token .. ' ', 1, t
 
 local function standing(c)
   if c.fence > 0 then return {GRANTED, c.fence, left(), 0} end
-  return {WAITING, tonumber(call('GET', counter) or 0), left(), call('ZRANK', line, owner)}
+  return {WAITING, latest(), left(), call('ZRANK', line, owner)}
 end

@@ -48,3 +48,7 @@ local function grown()
   end
   return fence
 end
+
+-- latest returns the fence of the latest grant or, if that was forgotten, the
+-- server's time, above which the next one will be.
+local function latest() return tonumber(call('GET', counter) or clock()) end

@@ -120,10 +120,22 @@ func (b *Backend) Listen(ctx context.Context, node string, ready func(), granted
 			ready()
 		}
 	})
-	return b.client.Receive(hooked, b.client.B().Subscribe().Channel(b.wakes+node).Build(), func(m rueidis.PubSubMessage) {
+	channel := b.wakes + node
+	var conn rueidis.CommandClient
+	hooked = rueidis.WithOnReceiveReturnHook(hooked, func(err error, c rueidis.CommandClient) error {
+		conn = c
+		return err
+	})
+	err := b.client.Receive(hooked, b.client.B().Subscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) {
 		token, digits, _ := strings.Cut(m.Message, " ")
 		if fence, err := strconv.ParseUint(digits, 10, 64); err == nil {
 			granted(lock.Grant{Token: token, Fence: fence})
 		}
 	})
+	if conn != nil { // it is the client's, and stays; not in the hook, where nobody reads the news
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		conn.Do(ctx, conn.B().Unsubscribe().Channel(channel).Build())
+	}
+	return err
 }
