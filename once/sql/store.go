@@ -109,7 +109,7 @@ const mostTries = 10
 func (s *Store) retry(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == mostTries || !s.opts.Transient(err) {
+		if err == nil || try == mostTries || !errors.Is(err, errSwept) && !s.opts.Transient(err) {
 			return err
 		}
 		t := time.NewTimer(rand.N(time.Duration(try) * 10 * time.Millisecond))
