@@ -24,7 +24,7 @@ func (o *Once) attempt(ctx context.Context, c *call, t *taken) (Result, error) {
 	returned = true
 	stop()
 	if err == nil && len(value) > o.cfg.MaxResult {
-		err = fmt.Errorf("%w: %d bytes; %d are the most", ErrTooLarge, len(value), o.cfg.MaxResult)
+		err = Permanent(fmt.Errorf("%w: %d bytes; %d are the most", ErrTooLarge, len(value), o.cfg.MaxResult)) // it was done
 	}
 	if err == nil {
 		return o.succeeded(ctx, c, owner, s, value)
