@@ -235,3 +235,20 @@ func TestNoWaitWhileAnotherOneAsks(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// TestFailureOfWhoLostItsKey: that the key is lost does not hide why the work failed.
+func TestFailureOfWhoLostItsKey(t *testing.T) {
+	refused := errors.New("the card is refused")
+	for name, failure := range map[string]error{"": refused, "for ever": once.Permanent(refused)} {
+		o := made(t, once.Config{Store: memory(t, once.MemoryConfig{})})
+		_, err := o.Do(t.Context(), "k", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
+			if _, err := o.Forget(ctx, "k"); err != nil {
+				t.Error(err)
+			}
+			return nil, failure
+		})
+		if !errors.Is(err, once.ErrLost) || !errors.Is(err, refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
