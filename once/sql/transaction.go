@@ -57,7 +57,9 @@ type TxWork func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error
 // ten times.
 //
 // Keys are shared with Do on the same store: while an attempt of Do has the key,
-// DoTx answers ErrInProgress. After ErrUnrecorded nobody knows whether the
+// DoTx answers ErrInProgress. While a transaction of DoTx has it, Do waits in the
+// database too, a few times its Timeout, and then returns the store's error: use one
+// of them for a key. After ErrUnrecorded nobody knows whether the
 // transaction was committed; calling DoTx again tells.
 func (s *Store) DoTx(ctx context.Context, key string, o TxOptions, work TxWork) (once.Result, error) {
 	if err := once.CheckName("key", key); err != nil {
