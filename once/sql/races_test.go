@@ -139,3 +139,28 @@ func TestRecordThatIsSweptMeanwhile(t *testing.T) {
 		t.Errorf("%v; want the failure that is recorded", err)
 	}
 }
+
+// TestTablesAreMadeTogether, by programs that start at the same time.
+func TestTablesAreMadeTogether(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range places() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := fresh(t)
+			db, s, err := p.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					if err := s.CreateTables(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
