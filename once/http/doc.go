@@ -35,6 +35,7 @@
 //
 // When the client goes away, the handler's context ends, as without the
 // middleware, although others may be waiting for the answer: the next of them is
-// served. A handler that gives up then and writes nothing has not answered. One that
-// gives up and does write an answer below 500 has: that is kept.
+// served. A handler that writes nothing, and whose context has ended, has given up: it
+// is served anew. So one that is done writes a status; and one that gives up writes
+// none below 500, for that would be kept.
 package oncehttp

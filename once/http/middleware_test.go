@@ -2,19 +2,17 @@ package oncehttp_test
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"rushgate/once"
@@ -186,6 +184,35 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// TestNotServed: a body that breaks off, and a store that has no room.
+func TestNotServed(t *testing.T) {
+	var runs atomic.Int64
+	m, err := once.NewMemory(once.MemoryConfig{Records: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := once.New(once.Config{Store: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := oncehttp.New(oncehttp.Config{Once: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := keys(counting(&runs))
+	r := httptest.NewRequest("POST", "/", iotest.ErrReader(io.ErrUnexpectedEOF))
+	r.Header.Set(oncehttp.Header, "broken")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != 400 || !strings.Contains(w.Body.String(), `"body_unreadable"`) || runs.Load() > 0 {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+	send(h, "POST", "/", "k1", "a")
+	w = send(h, "POST", "/", "k2", "a")
+	if w.Code != 503 || !strings.Contains(w.Body.String(), `"overloaded"`) || w.Header().Get("Retry-After") != "1" || runs.Load() != 1 {
+		t.Errorf("%d %q, %d runs", w.Code, w.Body, runs.Load())
+	}
+}
+
 // TestHandlerThatGivesUp when the client goes away, as handlers do: without a
 // word. That is no answer, and the repetition is served.
 func TestHandlerThatGivesUp(t *testing.T) {
@@ -208,71 +235,4 @@ func TestHandlerThatGivesUp(t *testing.T) {
 	if w := send(h, "POST", "/", "k", ""); w.Code != 200 || w.Body.String() != "ordered" || served.Load() != 1 {
 		t.Errorf("the repetition: %d %q, served %d times", w.Code, w.Body, served.Load())
 	}
-}
-
-// TestAnswersAreThoseOfNetHTTP: what a handler answers goes through a server in
-// the same way with the middleware as without it, at first and repeated.
-func TestAnswersAreThoseOfNetHTTP(t *testing.T) {
-	for name, handler := range map[string]http.HandlerFunc{
-		"nothing":    func(http.ResponseWriter, *http.Request) {},
-		"no content": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
-		"text":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
-		"html":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
-		"compressed": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = io.WriteString(w, "\x1f\x8b\x08 and so on")
-		},
-		"no type": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header()["Content-Type"] = nil
-			_, _ = io.WriteString(w, "hello")
-		},
-		"Latin-1 in a field": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Disposition", "attachment; filename=\"caf\xe9\"")
-			w.WriteHeader(201)
-		},
-		"no such status":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(1000) },
-		"no status at all": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(42) },
-		"early hints": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Link", "</a.css>")
-			w.WriteHeader(103)
-			_, _ = io.WriteString(w, "hello")
-		},
-		"late fields": func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(202)
-			w.Header().Set("X-Late", "1")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want := told(t, handler)
-			h := wrapped(t, oncehttp.Config{}, once.Config{}, handler)
-			for _, which := range []string{"first", "repeated"} {
-				if diff := cmp.Diff(want, told(t, h)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", which, diff)
-				}
-			}
-		})
-	}
-}
-
-// told is what a client of a server sees of an answer.
-func told(t *testing.T, h http.Handler) string {
-	t.Helper()
-	server := httptest.NewUnstartedServer(h)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of panics
-	server.Start()
-	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set(oncehttp.Header, "k")
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		return "no answer"
-	}
-	defer answer.Body.Close()
-	answer.Header.Del("Date")
-	answer.Header.Del("Idempotency-Replayed")
-	body, err := io.ReadAll(answer.Body)
-	return fmt.Sprintf("%d %q %q %v", answer.StatusCode, answer.Header, body, err)
 }
