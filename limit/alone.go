@@ -1,12 +1,18 @@
 package limit
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Alone makes a Joint of one Limiter, for what takes a Joint. The name must be
 // one that CheckName takes.
 func Alone(name string, limiter Limiter) (Joint, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
+	}
+	if limiter == nil {
+		return nil, fmt.Errorf("%w limiter: there is none", ErrInvalid)
 	}
 	return &alone{limiter: limiter, rules: []Rule{{Name: name, Policy: limiter.Policy()}}}, nil
 }

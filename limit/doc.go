@@ -44,8 +44,8 @@
 //   - Several rules can be decided together (Joint), all or none.
 //   - Giving back is never worth more than not having taken.
 //   - A key that is forgotten stands as if it had never been used: forgetting
-//     grants nothing. When no key can be forgotten and the store is full, a new
-//     key gets ErrFull.
+//     grants nothing. When the store is full, and none of a few hundred keys can
+//     be forgotten, a new key gets ErrFull.
 //
 // # What happens when
 //

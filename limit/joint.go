@@ -71,7 +71,10 @@ func (j *MemoryJoint) decide(asks []Ask, what mode) (Verdict, error) {
 	if !v.Granted || what == look {
 		return v, nil
 	}
-	return v, j.commit(parts, asks, now, results)
+	if err := j.commit(parts, asks, now, results); err != nil {
+		return Verdict{}, err
+	}
+	return v, nil
 }
 
 // commit takes what every rule has granted. One that has no room for a new key

@@ -169,3 +169,29 @@ func TestWrongPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestARuleWithoutRoom: a Joint whose second rule has no room for a new key has
+// taken nothing, and does not say that it has.
+func TestARuleWithoutRoom(t *testing.T) {
+	rules := []limit.Rule{{Name: "a", Policy: limit.FixedWindow(5, time.Hour)}, {Name: "b", Policy: limit.FixedWindow(5, time.Hour)}}
+	j, err := limit.NewMemoryJoint(rules, limit.MemoryOptions{MaxKeys: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := j.Take(t.Context(), []limit.Ask{{Key: "k", N: 1}, {Key: "k", N: 1}}); err != nil || !v.Granted {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if v, err := j.Take(t.Context(), []limit.Ask{{Key: "k", N: 1}, {Key: "new", N: 1}}); !errors.Is(err, limit.ErrFull) || v.Granted {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if v, err := j.Peek(t.Context(), []limit.Ask{{Key: "k"}, {}}); err != nil || v.Results[0].Remaining != 4 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestNoLimiter: what is missing is said at once, not at the first request.
+func TestNoLimiter(t *testing.T) {
+	if _, err := limit.Alone("a", nil); !errors.Is(err, limit.ErrInvalid) {
+		t.Error(err)
+	}
+}

@@ -24,9 +24,12 @@ type taken struct {
 }
 
 // acquire takes the key, or returns what came of somebody else's attempt.
-func (o *Once) acquire(ctx context.Context, c *call) (*taken, error) {
+func (o *Once) acquire(ctx context.Context, f *flight, c *call) (*taken, error) {
 	claim := Claim{Key: c.key, Owner: NewOwner(), Fingerprint: c.fingerprint, Lease: o.cfg.Lease}
 	t, err := o.begin(ctx, claim)
+	if err == nil && (t.state.Phase == Mine || t.state.Phase == Busy) {
+		f.atWork()
+	}
 	if err != nil || t.state.Phase != Busy {
 		return t, err
 	}

@@ -24,7 +24,7 @@ func (o *Once) attempt(ctx context.Context, c *call, t *taken) (Result, error) {
 	returned = true
 	stop()
 	if err == nil && len(value) > o.cfg.MaxResult {
-		err = fmt.Errorf("%w: %d bytes; %d are the most", ErrTooLarge, len(value), o.cfg.MaxResult)
+		err = Permanent(fmt.Errorf("%w: %d bytes; %d are the most", ErrTooLarge, len(value), o.cfg.MaxResult)) // it was done
 	}
 	if err == nil {
 		return o.succeeded(ctx, c, owner, s, value)
@@ -39,7 +39,7 @@ func (o *Once) succeeded(ctx context.Context, c *call, owner string, s State, va
 	case err != nil:
 		return r, fmt.Errorf("%w: %w", ErrUnrecorded, err)
 	case !held:
-		return o.overtaken(ctx, c.key)
+		return o.overtaken(ctx, c.key, nil)
 	}
 	return r, nil
 }
@@ -53,7 +53,10 @@ func (o *Once) failed(ctx context.Context, c *call, owner string, s State, failu
 	held, err := o.end(ctx, c.key, owner, outcome)
 	switch {
 	case err == nil && !held, cause == ErrLost && !forever:
-		return o.overtaken(ctx, c.key)
+		if cause == ErrLost && errors.Is(failure, context.Canceled) {
+			failure = nil // it failed because its key was lost
+		}
+		return o.overtaken(ctx, c.key, failure)
 	case forever && err != nil:
 		return Result{}, fmt.Errorf("%w: %w: %w", ErrUnrecorded, err, failure)
 	case forever:
@@ -63,8 +66,8 @@ func (o *Once) failed(ctx context.Context, c *call, owner string, s State, failu
 }
 
 // overtaken is the end of an attempt that lost its key: what counts is what
-// somebody else recorded.
-func (o *Once) overtaken(ctx context.Context, key string) (Result, error) {
+// somebody else recorded; if nobody has, the failure of the work is told.
+func (o *Once) overtaken(ctx context.Context, key string, failure error) (Result, error) {
 	var s State
 	err := o.repeat(ctx, time.Now().Add(o.cfg.Timeout), func(ctx context.Context) (err error) {
 		s, err = o.cfg.Store.Look(ctx, key)
@@ -73,7 +76,13 @@ func (o *Once) overtaken(ctx context.Context, key string) (Result, error) {
 	if err == nil && (s.Phase == Done || s.Phase == Failed) {
 		return kept(s)
 	}
-	return Result{}, errors.Join(ErrLost, err)
+	if failure != nil && !errors.Is(failure, ErrLost) {
+		err = errors.Join(failure, err)
+	}
+	if err == nil {
+		return Result{}, ErrLost
+	}
+	return Result{}, fmt.Errorf("%w: %w", ErrLost, err)
 }
 
 // isKept says that an error of an attempt is a recorded outcome.

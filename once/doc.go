@@ -24,7 +24,8 @@
 // Patience is bounded, and NoWait asks for an answer at once.
 //
 //   - The work fails: the key is free, the caller gets the error, and one of those who
-//     wait tries next. An error marked by Permanent is kept as the result instead.
+//     wait tries next. An error marked by Permanent is kept as the result instead, and
+//     so is it that a result was too large: the work was done.
 //   - The process dies: its lease ends, after 30 s by default, and one of those who
 //     wait takes over. Until then others hear ErrInProgress. That is not "done": a
 //     consumer must not acknowledge its message because of it, for it may be the

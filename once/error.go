@@ -31,8 +31,9 @@ var (
 	// result. Doing it again tells the truth; it may run the work again.
 	ErrUnrecorded = errors.New("once: the result may not be recorded")
 
-	// ErrTooLarge: a result is larger than Config.MaxResult. The work has been
-	// done; the key is free.
+	// ErrTooLarge: a result is larger than MaxResult. After Do the work has been
+	// done, and is not done again: it has failed for ever (ErrFailed, and so it is
+	// told to all others). DoTx has undone it, and the key is free.
 	ErrTooLarge = errors.New("once: the result is too large")
 
 	// ErrFull: a bound is reached: callers that wait in this process, or what

@@ -11,7 +11,7 @@ import (
 // one key one speaks with the store; so a stampede costs the store no more than
 // one caller per process.
 type flights struct {
-	mu   *sync.Mutex // guards the rest, and flight.calls
+	mu   *sync.Mutex // guards the rest, and what flight says it does
 	by   map[flightKey]*flight
 	free int // calls that may still come in
 	most int
@@ -23,9 +23,13 @@ type flightKey struct{ key, fingerprint string }
 // flight is one key that is in the air.
 type flight struct {
 	key   flightKey
-	calls int
 	turns chan struct{} // holds a value while somebody has the turn
 	all   *flights
+
+	// Guarded by the mutex of all.
+	calls int
+	busy  bool          // whoever has the turn has heard that there is no result yet
+	heard chan struct{} // if not nil: closed when that is heard
 
 	// Whoever has the turn may change these.
 	over   bool
@@ -64,27 +68,63 @@ func (a *flights) leave(f *flight) {
 	}
 }
 
-// turn waits until it is the caller's turn, which then passes it on.
+// turn waits until it is the caller's turn, which then passes it on. One who does
+// not wait for somebody's work does wait while it is being asked whether there is any.
 func (f *flight) turn(ctx context.Context, c *call) error {
 	select {
 	case f.turns <- struct{}{}:
 		return nil
 	default:
 	}
+	var busy <-chan struct{}
 	if !c.waits {
-		return &InProgressError{}
+		if busy = f.listen(); busy == nil {
+			return &InProgressError{}
+		}
 	}
 	ctx, stop := c.patience(ctx)
 	defer stop()
 	select {
 	case f.turns <- struct{}{}:
 		return nil
+	case <-busy:
+		return &InProgressError{}
 	case <-ctx.Done():
 		return outOfPatience(ctx, 0)
 	}
 }
 
-func (f *flight) pass() { <-f.turns }
+// listen returns a channel that is closed when somebody is known to be at it, or
+// nil when that is known already.
+func (f *flight) listen() <-chan struct{} {
+	f.all.mu.Lock()
+	defer f.all.mu.Unlock()
+	if f.busy {
+		return nil
+	}
+	if f.heard == nil {
+		f.heard = make(chan struct{})
+	}
+	return f.heard
+}
+
+// atWork says that there is no result yet: the caller, or somebody elsewhere, is at it.
+func (f *flight) atWork() {
+	f.all.mu.Lock()
+	defer f.all.mu.Unlock()
+	f.busy = true
+	if f.heard != nil {
+		close(f.heard)
+		f.heard = nil
+	}
+}
+
+func (f *flight) pass() {
+	f.all.mu.Lock()
+	f.busy = false
+	f.all.mu.Unlock()
+	<-f.turns
+}
 
 // land leaves an outcome for those who wait. Who comes from now on asks the store.
 func (f *flight) land(r Result, err error) {

@@ -118,7 +118,7 @@ func (o *Once) Do(ctx context.Context, key string, work Work, options ...Option)
 // for the same key wait for their turn. What holds for them too is left for them.
 func (o *Once) lead(ctx context.Context, f *flight, c *call) (Result, error) {
 	defer f.pass()
-	t, err := o.acquire(ctx, c)
+	t, err := o.acquire(ctx, f, c)
 	switch {
 	case err != nil:
 		if ctx.Err() == nil && !errors.Is(err, ErrInProgress) {

@@ -199,3 +199,56 @@ func TestConfig(t *testing.T) {
 
 // passes waits in the time of a bubble, where it takes none.
 func passes(d time.Duration) { <-time.After(d) }
+
+// slow is a store that takes its time for Begin.
+type slow struct {
+	once.Store
+	asked, answer chan struct{}
+}
+
+func (s *slow) Begin(ctx context.Context, c once.Claim) (once.State, error) {
+	s.asked <- struct{}{}
+	<-s.answer
+	return s.Store.Begin(ctx, c)
+}
+
+// TestNoWaitWhileAnotherOneAsks: the result is there. That another caller is being
+// told so, in this process, is no reason to say that somebody is at it.
+func TestNoWaitWhileAnotherOneAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory(t, once.MemoryConfig{})
+		if _, err := made(t, once.Config{Store: m}).Do(t.Context(), "k", func(context.Context, once.Attempt) ([]byte, error) { return []byte("v"), nil }); err != nil {
+			t.Fatal(err)
+		}
+		s := &slow{Store: m, asked: make(chan struct{}, 9), answer: make(chan struct{})}
+		o := made(t, once.Config{Store: s})
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				if r, err := o.Do(t.Context(), "k", nil, once.NoWait()); err != nil || string(r.Value) != "v" {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(s.answer)
+		all.Wait()
+	})
+}
+
+// TestFailureOfWhoLostItsKey: that the key is lost does not hide why the work failed.
+func TestFailureOfWhoLostItsKey(t *testing.T) {
+	refused := errors.New("the card is refused")
+	for name, failure := range map[string]error{"": refused, "for ever": once.Permanent(refused)} {
+		o := made(t, once.Config{Store: memory(t, once.MemoryConfig{})})
+		_, err := o.Do(t.Context(), "k", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
+			if _, err := o.Forget(ctx, "k"); err != nil {
+				t.Error(err)
+			}
+			return nil, failure
+		})
+		if !errors.Is(err, once.ErrLost) || !errors.Is(err, refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -48,8 +48,8 @@ type Store interface {
 	Forget(ctx context.Context, key string) (bool, error)
 
 	// Watch returns a channel that gets a value or is closed when an attempt of the
-	// key may have ended after Watch returned, and a function that ends watching. A
-	// store that cannot tell returns a nil channel: then its state is asked again
+	// key may have ended after Watch returned, and a function that ends watching;
+	// after an error there is nothing to end. A store that cannot tell returns a nil channel: then its state is asked again
 	// and again, at growing distances.
 	Watch(ctx context.Context, key string) (ended <-chan struct{}, stop func(), err error)
 }

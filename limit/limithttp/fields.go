@@ -38,7 +38,8 @@ func partition(b []byte, key string) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(b, ";pk=:"...), sum[:12]), ':')
 }
 
-// tell writes both fields. A rule that was left out is not told.
+// tell writes both fields, behind what another Limited has written. A rule that was
+// left out is not told.
 func (l *Limited) tell(h http.Header, asks []limit.Ask, results []limit.Result) {
 	var policies, limits []byte
 	for i := range asks {
@@ -55,7 +56,8 @@ func (l *Limited) tell(h http.Header, asks []limit.Ask, results []limit.Result) 
 		}
 	}
 	if policies != nil {
-		h[fieldPolicy], h[fieldLimit] = []string{string(policies)}, []string{string(limits)}
+		h[fieldPolicy] = append(h[fieldPolicy], string(policies))
+		h[fieldLimit] = append(h[fieldLimit], string(limits))
 	}
 }
 

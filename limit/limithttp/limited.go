@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,6 +22,9 @@ type Limited struct {
 
 // New makes a Limited. limit.ErrInvalid says what is wrong with the options.
 func New(joint limit.Joint, options Options) (*Limited, error) {
+	if joint == nil {
+		return nil, fmt.Errorf("%w joint: there is none", limit.ErrInvalid)
+	}
 	l := &Limited{joint: joint, rules: joint.Rules(), options: options}
 	if err := l.options.complete(l.rules); err != nil {
 		return nil, err

@@ -173,7 +173,26 @@ func TestALongKeyIsHashed(t *testing.T) {
 	s.want(s.ask(long+"y"), 200, nil)
 }
 
+// TestLimitsWithinLimits: one Limited behind another, of which each tells its own.
+func TestLimitsWithinLimits(t *testing.T) {
+	outer, inner := open(t, two(), twoKeys()), open(t, two()[:1], limithttp.Options{Keys: []limithttp.Key{byUser}, Away: limithttp.Pass})
+	joint, err := limit.NewMemoryJoint(two()[1:], limit.MemoryOptions{Clock: outer.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, err := limithttp.New(joint, limithttp.Options{Keys: []limithttp.Key{limithttp.Everybody}, Away: limithttp.Pass})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer.handler = limited.Wrap(inner.handler)
+	outer.want(outer.ask("ann"), 200, map[string]string{"RateLimit-Policy": `"all";q=3;w=90 | "user";q=2;w=2`,
+		"RateLimit": `"all";r=2;t=90 | "user";r=1;t=1`})
+}
+
 func TestWrongOptions(t *testing.T) {
+	if _, err := limithttp.New(nil, twoKeys()); !errors.Is(err, limit.ErrInvalid) {
+		t.Errorf("no joint: %v", err)
+	}
 	joint, err := limit.NewMemoryJoint(two(), limit.MemoryOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@
 //
 // Every call is one EVALSHA, and one round trip; when the server does not know
 // the script, one EVAL follows. The script reads the server's own clock (TIME),
-// looks, decides and writes. A refusal writes nothing. No client's clock takes
+// looks, decides and writes. A refusal takes nothing, and writes nothing except
+// that a log drops what its window has left behind. No client's clock takes
 // part, so that clients with wrong clocks change nothing.
 //
 // Several rules, as per user and per address and for all, are decided by one

@@ -16,6 +16,8 @@
 //	no key, where one is Required         400 key_missing
 //	a key that is none                    400 key_malformed
 //	a body above MaxBody                  413 body_too_large
+//	a body that ends too early            400 body_unreadable
+//	too many wait, or the store is full   503 overloaded
 //	nobody knows whether it was processed 503 unsettled: repeat it with the same key
 //
 // Answers below 500 are kept, with status, header and body: a 402 for a card that
@@ -32,5 +34,8 @@
 // is kept like the rest, for the same Scope.
 //
 // When the client goes away, the handler's context ends, as without the
-// middleware, although others may be waiting for the answer: the next of them is served.
+// middleware, although others may be waiting for the answer: the next of them is
+// served. A handler that writes nothing, and whose context has ended, has given up: it
+// is served anew. So one that is done writes a status; and one that gives up writes
+// none below 500, for that would be kept.
 package oncehttp

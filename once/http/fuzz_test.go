@@ -3,6 +3,7 @@ package oncehttp
 import (
 	"bytes"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,7 @@ import (
 // FuzzAnswer: whatever a store has, decoding does not break; and what can be
 // decoded comes back the same.
 func FuzzAnswer(f *testing.F) {
-	whole, _ := (&answer{Status: 201, Header: http.Header{"A": {"b"}}, body: []byte("c")}).encode()
+	whole, _ := (&answer{Status: 201, Header: http.Header{"A": {"b\xe9"}, "C": {}}, body: []byte("c")}).encode()
 	f.Add(whole)
 	f.Add([]byte{0, 0, 0, 2, '{', '}'})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -23,7 +24,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		c, err := decode(again)
-		if err != nil || c.Status != a.Status || !bytes.Equal(c.body, a.body) {
+		if err != nil || c.Status != a.Status || !bytes.Equal(c.body, a.body) || !reflect.DeepEqual(c.Header, a.Header) {
 			t.Fatalf("%+v comes back as %+v, %v", a, c, err)
 		}
 	})

@@ -108,6 +108,9 @@ func (m *middleware) run(r *http.Request, body []byte) (*answer, []byte, error) 
 	rec := newRecorder()
 	rec.limit = m.cfg.Once.MaxResult()
 	m.next.ServeHTTP(rec, r)
+	if rec.status == 0 && r.Context().Err() != nil {
+		return problemOf(r.Context().Err()).answer(), nil, errNotKept // it gave up: without a word is no answer
+	}
 	a := rec.answer()
 	if !m.cfg.Keep(a.Status) {
 		return a, nil, errNotKept

@@ -1,6 +1,7 @@
 package oncehttp_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -179,5 +181,58 @@ func TestConfig(t *testing.T) {
 		if _, err := oncehttp.New(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
+	}
+}
+
+// TestNotServed: a body that breaks off, and a store that has no room.
+func TestNotServed(t *testing.T) {
+	var runs atomic.Int64
+	m, err := once.NewMemory(once.MemoryConfig{Records: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := once.New(once.Config{Store: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := oncehttp.New(oncehttp.Config{Once: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := keys(counting(&runs))
+	r := httptest.NewRequest("POST", "/", iotest.ErrReader(io.ErrUnexpectedEOF))
+	r.Header.Set(oncehttp.Header, "broken")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != 400 || !strings.Contains(w.Body.String(), `"body_unreadable"`) || runs.Load() > 0 {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+	send(h, "POST", "/", "k1", "a")
+	w = send(h, "POST", "/", "k2", "a")
+	if w.Code != 503 || !strings.Contains(w.Body.String(), `"overloaded"`) || w.Header().Get("Retry-After") != "1" || runs.Load() != 1 {
+		t.Errorf("%d %q, %d runs", w.Code, w.Body, runs.Load())
+	}
+}
+
+// TestHandlerThatGivesUp when the client goes away, as handlers do: without a
+// word. That is no answer, and the repetition is served.
+func TestHandlerThatGivesUp(t *testing.T) {
+	var served atomic.Int64
+	h := wrapped(t, oncehttp.Config{}, once.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Err() != nil {
+			return
+		}
+		served.Add(1)
+		_, _ = io.WriteString(w, "ordered")
+	})
+	ctx, goAway := context.WithCancel(t.Context())
+	goAway()
+	r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
+	r.Header.Set(oncehttp.Header, "k")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != 503 {
+		t.Errorf("%d %q for one who has gone", w.Code, w.Body)
+	}
+	if w := send(h, "POST", "/", "k", ""); w.Code != 200 || w.Body.String() != "ordered" || served.Load() != 1 {
+		t.Errorf("the repetition: %d %q, served %d times", w.Code, w.Body, served.Load())
 	}
 }

@@ -206,11 +206,15 @@ func resultExpires(t *testing.T, s once.Store) {
 	})
 }
 
+// tooLarge: the work was done, and its result cannot be kept. It is not done again.
 func tooLarge(t *testing.T, s once.Store) {
 	o := node(t, s, func(c *once.Config) { c.MaxResult = 3 })
 	_, err := o.Do(t.Context(), "large", returning("four"))
 	wantError(t, err, once.ErrTooLarge)
-	r, err := o.Do(t.Context(), "large", returning("two"))
+	wantError(t, err, once.ErrFailed)
+	_, err = o.Do(t.Context(), "large", never(t))
+	wantError(t, err, once.ErrFailed)
+	r, err := o.Do(t.Context(), "just fits", returning("two"))
 	wantValue(t, r, err, "two", false)
 }
 

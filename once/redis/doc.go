@@ -5,7 +5,8 @@
 // Redis' own clock; marks of a single member are the plain command. The scripts
 // are in files of their own, with what they are given and answer at their heads.
 // Ends of attempts are told on one channel, and only when somebody waits for them;
-// if messages get lost, those who wait ask every 5 s, and when the lease ends.
+// if messages get lost, those who wait ask every 5 s, and when the lease ends. A user
+// whose rights an ACL bounds needs that channel, too: &once:ends, after the Prefix.
 //
 // # What it costs
 //

@@ -110,7 +110,11 @@ func (s *Store) Forget(ctx context.Context, key string) (bool, error) {
 // Watch implements once.Store.
 func (s *Store) Watch(ctx context.Context, key string) (<-chan struct{}, func(), error) {
 	ended, stop := s.ends.watch(ctx, key)
-	return ended, stop, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return ended, stop, nil
 }
 
 func yes(what string, r rueidis.RedisResult) (bool, error) {

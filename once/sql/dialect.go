@@ -101,7 +101,7 @@ func (d Dialect) statements(prefix string) statements {
 		sweep:  write(p.deleteSome),
 
 		begin:  returning(`INSERT INTO`+row+p.hold, "token"),
-		settle: write(`UPDATE PREFIXruns SET phase = ?, result = ?, expires = NOW + ? WHERE name = ?`),
+		settle: write(`UPDATE PREFIXruns SET phase = ?, result = ?, expires = NOW + ? WHERE name = ? AND owner = ?`),
 
 		mark:    write(`ADD PREFIXmarks (name, member, tag) VALUES (?, ?, ?)OTHERWISE`),
 		markAll: returning(`ADD PREFIXmarks (name, member, tag) SELECT ?, m, ? FROM LIST`+sqliteWhere(d)+`OTHERWISE`, "member"),

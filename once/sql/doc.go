@@ -33,7 +33,9 @@
 // # Settings
 //
 // PostgreSQL: any; with SERIALIZABLE, races are tried again. MySQL and MariaDB: any
-// isolation; `interpolateParams=true` saves a round trip for each statement. SQLite: give
+// isolation; `interpolateParams=true` saves a round trip for each statement;
+// max_allowed_packet (16 MiB unless set) must be above MaxResult, or a result that is
+// larger is ErrUnrecorded. SQLite: give
 // the DSN a busy timeout and WAL, with modernc.org/sqlite
 // `file:shop.db?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)`.
 //

@@ -81,6 +81,7 @@ func (s *Store) unmarkReading(ctx context.Context, set string, members []string,
 		return wrap("undo", err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	clear(was) // of a try that failed
 	if err := s.names(ctx, "undo", tx, members, was, s.say.marked, set, list); err != nil {
 		return err
 	}
@@ -118,9 +119,12 @@ type lister interface {
 }
 
 // names runs a statement that returns members, and says of each of the members,
-// which are in order, whether it is among them. What was true stays true.
+// which are in order, whether it is among them. What was true stays true. A try
+// that fails says nothing: what it has returned may be undone, by its commit.
 func (s *Store) names(ctx context.Context, what string, q lister, members []string, out []bool, statement string, args ...any) error {
+	var found []int
 	read := func() error {
+		found = found[:0]
 		rows, err := q.QueryContext(ctx, statement, args...)
 		if err != nil {
 			return err
@@ -131,14 +135,23 @@ func (s *Store) names(ctx context.Context, what string, q lister, members []stri
 			if err := rows.Scan(&name); err != nil {
 				return err
 			}
-			if i, found := slices.BinarySearch(members, name); found {
-				out[i] = true
+			if i, known := slices.BinarySearch(members, name); known {
+				found = append(found, i)
 			}
 		}
 		return rows.Err()
 	}
+	var err error
 	if _, within := q.(*sql.Tx); within {
-		return wrap(what, read()) // the whole transaction is tried again
+		err = read() // the whole transaction is tried again
+	} else {
+		err = s.retry(ctx, read)
 	}
-	return wrap(what, s.retry(ctx, read))
+	if err != nil {
+		return wrap(what, err)
+	}
+	for _, i := range found {
+		out[i] = true
+	}
+	return nil
 }

@@ -97,9 +97,26 @@ func (p place) node(tb testing.TB) (*sql.DB, *oncesql.Store) {
 	return db, s
 }
 
+// settings are those under which the package's promises hold as well.
+var settings = []struct{ name, place, more string }{
+	{"postgres, serializable", "postgres", "default_transaction_isolation=serializable"},
+	{"mariadb, read committed", "mariadb", "tx_isolation=%27READ-COMMITTED%27&interpolateParams=true&clientFoundRows=true"},
+}
+
+// with is the same database under another setting.
+func (p place) with(setting string) place {
+	p.dsn += map[bool]string{true: "&", false: "?"}[strings.Contains(p.dsn, "?")] + setting
+	return p
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range places() {
+	all := places()
+	for _, s := range settings {
+		fresh := all[s.place]
+		all[s.name] = func(tb testing.TB) place { return fresh(tb).with(s.more) }
+	}
+	for name, fresh := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			oncetest.Run(t, oncetest.Factory{New: func(tb testing.TB, n int) []oncetest.Backend {

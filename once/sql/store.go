@@ -73,11 +73,32 @@ func (s *Store) Schema() []string {
 	return all
 }
 
-// CreateTables makes the tables that are not there.
+// oneByOne lets nobody else make tables until the end of the transaction: in
+// PostgreSQL, IF NOT EXISTS fails when two do it at the same time. (The number is
+// "once" in ASCII.)
+const oneByOne = `SELECT pg_advisory_xact_lock(1869505381)`
+
+// CreateTables makes the tables that are not there. Any number of programs may
+// call it at the same time.
 func (s *Store) CreateTables(ctx context.Context) error {
-	for _, statement := range s.Schema() {
-		if _, err := s.db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("once: create tables: %w", err)
+	if s.dialect != Postgres {
+		return wrap("create tables", execute(ctx, s.db, s.Schema()))
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return wrap("create tables", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit, it does nothing
+	if err := execute(ctx, tx, append([]string{oneByOne}, s.Schema()...)); err != nil {
+		return wrap("create tables", err)
+	}
+	return wrap("create tables", tx.Commit())
+}
+
+func execute(ctx context.Context, q querier, statements []string) error {
+	for _, statement := range statements {
+		if _, err := q.ExecContext(ctx, statement); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -109,7 +130,7 @@ const mostTries = 10
 func (s *Store) retry(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == mostTries || !s.opts.Transient(err) {
+		if err == nil || try == mostTries || !errors.Is(err, errSwept) && !s.opts.Transient(err) {
 			return err
 		}
 		t := time.NewTimer(rand.N(time.Duration(try) * 10 * time.Millisecond))

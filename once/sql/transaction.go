@@ -40,7 +40,9 @@ func (o *TxOptions) complete() error {
 }
 
 // TxWork is what is done once, in a transaction that it neither commits nor rolls
-// back. Whatever it changes through the transaction, it changes exactly once.
+// back. Whatever it changes through the transaction, it changes exactly once. An
+// error of a statement is for it to return: after some of them the database has
+// undone the whole transaction, and if the work goes on, DoTx says so in an error.
 type TxWork func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error)
 
 // DoTx runs work exactly once for each key, as far as the work is what it does
@@ -55,7 +57,9 @@ type TxWork func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error
 // ten times.
 //
 // Keys are shared with Do on the same store: while an attempt of Do has the key,
-// DoTx answers ErrInProgress. After ErrUnrecorded nobody knows whether the
+// DoTx answers ErrInProgress. While a transaction of DoTx has it, Do waits in the
+// database too, a few times its Timeout, and then returns the store's error: use one
+// of them for a key. After ErrUnrecorded nobody knows whether the
 // transaction was committed; calling DoTx again tells.
 func (s *Store) DoTx(ctx context.Context, key string, o TxOptions, work TxWork) (once.Result, error) {
 	if err := once.CheckName("key", key); err != nil {
@@ -125,8 +129,11 @@ func (t *transaction) take(ctx context.Context) (once.State, error) {
 		return once.State{Phase: once.Mine, Token: token, Number: 1}, err
 	}
 	row, found, err := read(ctx, t.tx, say.readLocked, c.Key)
-	if err != nil || !found {
-		return once.State{}, wrap("begin", errors.Join(err, missing(found || err != nil)))
+	if err == nil && !found {
+		err = errSwept
+	}
+	if err != nil {
+		return once.State{}, wrap("begin", err)
 	}
 	s := row.answer(c)
 	if s.Phase != once.Free {
@@ -138,12 +145,9 @@ func (t *transaction) take(ctx context.Context) (once.State, error) {
 	return s, wrap("begin", err)
 }
 
-func missing(found bool) error {
-	if found {
-		return nil
-	}
-	return errors.New("the record was deleted meanwhile: ask again")
-}
+// errSwept: the row was there, and was deleted before it could be locked. It is
+// no answer: the transaction is tried again.
+var errSwept = errors.New("the record was deleted meanwhile")
 
 // do runs the work and commits it with its result.
 func (t *transaction) do(ctx context.Context, work TxWork, s once.State) (once.Result, error) {
@@ -178,13 +182,21 @@ func (t *transaction) fail(ctx context.Context, message string, failure error) (
 	})
 }
 
+// errUndone: MySQL undoes a transaction that loses a deadlock, and SQLite one
+// whose disk is full; a statement after that is a transaction of its own.
+var errUndone = errors.New("the transaction has lost its key: the work ended it, or went on after an error that undid it")
+
 // settle writes the outcome down and commits.
 func (t *transaction) settle(ctx context.Context, phase once.Phase, value []byte) error {
 	if value == nil {
 		value = []byte{}
 	}
-	if _, err := t.tx.ExecContext(ctx, t.store.say.settle, int(phase), value, micros(t.opts.Keep), t.claim.Key); err != nil {
+	r, err := t.tx.ExecContext(ctx, t.store.say.settle, int(phase), value, micros(t.opts.Keep), t.claim.Key, t.claim.Owner)
+	if err != nil {
 		return wrap("end", err)
+	}
+	if n, err := r.RowsAffected(); err != nil || n != 1 {
+		return wrap("end", errors.Join(errUndone, err))
 	}
 	return t.commit()
 }

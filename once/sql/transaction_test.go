@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rushgate/internal/testenv"
 	"rushgate/once"
 	oncesql "rushgate/once/sql"
 )
@@ -209,54 +208,6 @@ func TestExpiredRecordsAreSweptAway(t *testing.T) {
 		}
 		wantBalance(t, db, 7)
 	})
-}
-
-// TestAnswerOfTheCommitIsLost: the transaction is committed, and nobody hears of
-// it. Asking again tells, and pays nothing.
-func TestAnswerOfTheCommitIsLost(t *testing.T) {
-	t.Parallel()
-	for name, server := range map[string]func() (place, string){
-		"postgres": func() (place, string) { p := places()["postgres"](t); return p, postgres.Server(t).Addr },
-		"mariadb":  func() (place, string) { p := places()["mariadb"](t); return p, mariadb.Server(t).Addr },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, addr := server()
-			db, s := p.node(t)
-			if _, err := db.ExecContext(t.Context(), `CREATE TABLE accounts (id integer PRIMARY KEY, balance bigint NOT NULL)`); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), `INSERT INTO accounts VALUES (1, 0)`); err != nil {
-				t.Fatal(err)
-			}
-			proxy := testenv.NewProxy(t, addr)
-			far := p.through(addr, proxy.Addr)
-			_, shaky := far.node(t)
-			lost := make(chan error, 1)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			go func() {
-				_, err := shaky.DoTx(ctx, "k", oncesql.TxOptions{}, func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error) {
-					value, err := paying(ctx, tx, a)
-					proxy.Delay(testenv.ToClient, 2*time.Second) // so that it can be cut between the commit and its answer
-					return value, err
-				})
-				lost <- err
-			}()
-			await(t, "it is committed", func() bool {
-				state, err := s.Look(t.Context(), "k")
-				return err == nil && state.Phase == once.Done
-			})
-			proxy.Cut()
-			if err := <-lost; !errors.Is(err, once.ErrUnrecorded) {
-				t.Fatalf("the error is %v", err)
-			}
-			if r, err := s.DoTx(t.Context(), "k", oncesql.TxOptions{}, paying); err != nil || !r.Replayed || string(r.Value) != "paid" {
-				t.Fatalf("%+v, %v", r, err)
-			}
-			wantBalance(t, db, 1)
-		})
-	}
 }
 
 // await asks until the answer is yes.
