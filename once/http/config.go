@@ -9,8 +9,12 @@ import (
 	"rushgate/once"
 )
 
+// Everybody is the Scope where all who ask are one: a key is the same key, whoever
+// sends it.
+func Everybody(*http.Request) string { return "" }
+
 // Config says what the middleware does. The zero value of each field but Once
-// stands for its default; a value out of bounds is an error.
+// and Scope stands for its default; a value out of bounds is an error.
 type Config struct {
 	// Once runs the requests. Its MaxResult bounds an answer that is kept, with
 	// its header; its Keep is for how long an answer can be had again, which the
@@ -18,8 +22,9 @@ type Config struct {
 	Once *once.Once
 
 	// Scope says whose key it is: the user, the tenant. Two people may choose the
-	// same key, and nobody may get somebody else's answer. Default: everybody's keys
-	// are one another's, which is right only where all who ask are one.
+	// same key, and nobody may get somebody else's answer. It has no default: where
+	// all who ask are one, it is Everybody. It is hashed with the key, so that a
+	// token may be returned as it is.
 	Scope func(*http.Request) string
 
 	// Required refuses requests without a key, with 400. Default: they are
@@ -44,9 +49,6 @@ type Config struct {
 }
 
 func (c *Config) complete() {
-	if c.Scope == nil {
-		c.Scope = func(*http.Request) string { return "" }
-	}
 	if c.Methods == nil {
 		c.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
@@ -62,6 +64,9 @@ func (c *Config) complete() {
 func (c *Config) check() error {
 	if c.Once == nil {
 		return errors.New("once: Config.Once is missing")
+	}
+	if c.Scope == nil {
+		return errors.New("once: Config.Scope is missing: say whose a key is, or that it is Everybody's")
 	}
 	if c.MaxBody < 1 || c.MaxBody > 64<<20 {
 		return fmt.Errorf("once: Config.MaxBody %d: must be 1 to %d bytes", c.MaxBody, 64<<20)

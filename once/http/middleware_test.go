@@ -31,6 +31,9 @@ func wrapped(t *testing.T, c oncehttp.Config, o once.Config, h http.HandlerFunc)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.Scope == nil {
+		c.Scope = oncehttp.Everybody
+	}
 	keys, err := oncehttp.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +180,10 @@ func TestInFlight(t *testing.T) {
 func TestConfig(t *testing.T) {
 	m, _ := once.NewMemory(once.MemoryConfig{})
 	o, _ := once.New(once.Config{Store: m})
-	for _, c := range []oncehttp.Config{{}, {Once: o, MaxBody: -1}, {Once: o, MaxBody: 1 << 40}} {
+	for _, c := range []oncehttp.Config{
+		{}, {Once: o}, {Scope: oncehttp.Everybody},
+		{Once: o, Scope: oncehttp.Everybody, MaxBody: -1}, {Once: o, Scope: oncehttp.Everybody, MaxBody: 1 << 40},
+	} {
 		if _, err := oncehttp.New(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
@@ -195,7 +201,7 @@ func TestNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := oncehttp.New(oncehttp.Config{Once: o})
+	keys, err := oncehttp.New(oncehttp.Config{Once: o, Scope: oncehttp.Everybody})
 	if err != nil {
 		t.Fatal(err)
 	}
