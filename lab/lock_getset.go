@@ -45,7 +45,7 @@ func (l getSetLock) try(ctx context.Context) (func(context.Context) error, error
 	if err != nil || time.Now().UnixMilli() < was {
 		return nil, err
 	}
-	got, err := l.db.GetSet(ctx, keyLock, ends).Result()
+	got, err := l.db.Do(ctx, "GETSET", keyLock, ends).Text() // as in the articles; today it is SET with GET
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -88,7 +89,11 @@ func (s redisShop) Restock(ctx context.Context, units int) error {
 
 // Clear takes the number away in one step.
 func (s redisShop) Clear(ctx context.Context) (int, error) {
-	return s.db.GetSet(ctx, keyStock, 0).Int()
+	left, err := s.db.SetArgs(ctx, keyStock, 0, redis.SetArgs{Get: true}).Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(left)
 }
 
 // Left reads the number.

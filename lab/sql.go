@@ -24,7 +24,6 @@ type dialect struct {
 	options string // of CREATE TABLE
 	lock    string // at the end of a SELECT that locks its row
 	open    func(Place) (*sql.DB, error)
-	solo    bool
 }
 
 // dialects returns all databases. SQLite has one writer at a time: it locks the

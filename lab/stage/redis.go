@@ -40,7 +40,7 @@ func (s *Stage) redisEach(ctx context.Context, do func(*redis.Client) error) err
 		db := redis.NewClient(&redis.Options{Addr: addr, Username: s.user.Username(), Password: password, MaxRetries: -1, DialerRetries: 1, PoolSize: 2})
 		err := do(db)
 		if err := errors.Join(err, db.Close()); err != nil {
-			return fmt.Errorf("Redis at %s: %w", addr, err)
+			return fmt.Errorf("the Redis at %s: %w", addr, err)
 		}
 	}
 	return nil

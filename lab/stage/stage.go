@@ -152,4 +152,4 @@ func firstLine(err error) string {
 	return line
 }
 
-var errFewRedis = errors.New("Redlock needs three independent Redis: give three addresses")
+var errFewRedis = errors.New("three independent Redis are needed for Redlock: give three addresses")
