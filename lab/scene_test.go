@@ -179,7 +179,7 @@ func (s *scene) beside(do func()) {
 }
 
 // moment is long for a request and short for a person.
-const moment = 100 * time.Millisecond
+const moment = 60 * time.Millisecond
 
 // patience is how long somebody tries while the first seller stands still: what a
 // transaction has locked stays so, all other locks have leases.
