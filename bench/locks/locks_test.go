@@ -36,7 +36,7 @@ type system struct {
 }
 
 func systems(b *testing.B, addr string) []system {
-	return []system{ours(b, addr), redsyncs(b, addr), bsm(b, addr)}
+	return []system{ours(b, addr), redsyncs(b, addr), bsm(b, addr), bsmFenced(b, addr)}
 }
 
 func ours(b *testing.B, addr string) system {
@@ -91,6 +91,19 @@ func bsm(b *testing.B, addr string) system {
 			return nil, err
 		}
 		return h.Release, nil
+	}}
+}
+
+// bsmFenced gives bsm's locks what ours have and they lack: a number that grows
+// with every holder, in the request that it takes.
+func bsmFenced(b *testing.B, addr string) system {
+	plain, c := bsm(b, addr), classic(b, addr)
+	return system{"bsm+fence", func(ctx context.Context, key string) (func(context.Context) error, error) {
+		unlock, err := plain.take(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return unlock, c.Incr(ctx, "fence:"+key).Err()
 	}}
 }
 
