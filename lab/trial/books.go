@@ -47,6 +47,21 @@ func (b *Books) Lost() int { return b.OrdersLost + b.Stranded }
 // Excess is what was sold, or is just about to be, and does not exist.
 func (b *Books) Excess() int { return b.Oversold + b.Phantom }
 
+// hearsay is what is known where the books cannot be read: what was heard.
+func hearsay(total int, all []heard) Books {
+	b := Books{Total: total, Contended: contended(all, soldOut(all, total))}
+	for i := range all {
+		switch all[i].answer {
+		case 0:
+			b.Unanswered++
+		case lab.Granted:
+			b.Granted++
+		}
+	}
+	b.Oversold = max(b.Granted-total, 0)
+	return b
+}
+
 // balance holds what was heard against the books.
 func balance(plan Plan, total, left int, all []heard, orders []lab.Order, finished bool) Books {
 	b := Books{Total: total, Orders: len(orders), Left: left, Finished: finished}

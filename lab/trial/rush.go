@@ -49,12 +49,15 @@ func (r *runner) audit(ctx context.Context, plan Plan, seller lab.Seller, total 
 	for {
 		left, err := seller.Left(ctx)
 		if err != nil {
-			return balance(plan, total, 0, all, nil, false), err
+			return hearsay(total, all), err
 		}
 		orders, err := seller.Orders(ctx)
+		if err != nil {
+			return hearsay(total, all), err
+		}
 		b := balance(plan, total, left, all, orders, finished)
-		if err != nil || b.Unanswered == 0 || b.Orders == before {
-			return b, err
+		if b.Unanswered == 0 || b.Orders == before {
+			return b, nil
 		}
 		before = b.Orders
 		lab.Pause(ctx, settle)
