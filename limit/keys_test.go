@@ -67,7 +67,7 @@ func open(t *testing.T, p limit.Policy, keys int, now func() time.Time) *limit.M
 func TestIdleKeysAreForgotten(t *testing.T) {
 	clock, most := limittest.NewClock(), 0
 	m := open(t, limit.GCRA(limit.PerSecond(1), 2), 1<<20, clock.Now)
-	for i := range 1_000_000 {
+	for i := range 200_000 {
 		if i%1000 == 0 {
 			clock.Move(1_000_000)
 		}
