@@ -61,24 +61,17 @@ func (s labScreen) move(number int, stop <-chan struct{}) {
 // end says what it comes to.
 func (s labScreen) end(r *report.Report) {
 	s.line("")
-	exact, faults := 0, 0
+	var names []string
 	for i := range r.Ways {
 		o := &r.Ways[i]
 		switch {
 		case o.Exact():
-			exact++
+			names = append(names, o.Name)
 		case o.Problem == "":
-			faults++
 			s.line("  %-26s %s", o.Name, s.red(o.Verdict))
 		}
 	}
 	s.line("")
-	var names []string
-	for i := range r.Ways {
-		if r.Ways[i].Exact() {
-			names = append(names, r.Ways[i].Name)
-		}
-	}
 	s.line("exact in everything that was tried: %s", s.green(strings.Join(names, ", ")))
 	for i := range r.Ways {
 		if o := &r.Ways[i]; o.Exact() && !o.Durable {

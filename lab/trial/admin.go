@@ -29,21 +29,21 @@ const (
 
 // administer runs one sale in which an operator adds half of the stock again,
 // and later clears it.
-func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (Admin, error) {
-	seller, err := way.Open(ctx, place)
+func (r *runner) administer(ctx context.Context, place lab.Place) (Admin, error) {
+	seller, err := r.way.Open(ctx, place)
 	if err != nil {
 		return Admin{}, err
 	}
 	defer seller.Close()
-	if err := seller.Begin(ctx, r.plan.Stock); err != nil {
+	if err := seller.Begin(ctx, r.Plan.Stock); err != nil {
 		return Admin{}, err
 	}
-	c := r.crowd("admin", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c := r.crowd("admin", r.Plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
 	c.plan.Think = max(c.plan.Think, breath)
 	restock, clear := c.mark(restockAt, restockAt), c.mark(clearAt, clearAt)
 
 	// An operator does not give up when the buyers have gone.
-	acting, giveUp := context.WithTimeout(ctx, r.plan.Duration+quiet)
+	acting, giveUp := context.WithTimeout(ctx, r.Plan.Duration+quiet)
 	defer giveUp()
 	var a Admin
 	var cleared time.Duration
@@ -52,7 +52,7 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 	go func() {
 		acted <- inTurn(over, []<-chan struct{}{restock, clear}, func(n int) (err error) {
 			if n == 0 {
-				a.Restocked = max(r.plan.Stock/2, 1)
+				a.Restocked = max(r.Plan.Stock/2, 1)
 				return seller.Restock(acting, a.Restocked)
 			}
 			a.Cleared, err = seller.Clear(acting)
@@ -66,7 +66,7 @@ func (r *runner) administer(ctx context.Context, way lab.Way, place lab.Place) (
 	if err := <-acted; err != nil {
 		return Admin{}, fmt.Errorf("the operator: %w", err)
 	}
-	a.Books, err = r.audit(ctx, r.plan, seller, r.plan.Stock+a.Restocked-a.Cleared, all, finished)
+	a.Books, err = r.audit(ctx, r.Plan, seller, r.Plan.Stock+a.Restocked-a.Cleared, all, finished)
 	for i := range all {
 		if all[i].answer == lab.Granted && all[i].begin > cleared {
 			a.After++

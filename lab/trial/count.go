@@ -1,10 +1,6 @@
 package trial
 
-import (
-	"context"
-
-	"rushgate/lab"
-)
+import "context"
 
 // Count is what servers have carried out since they were started. Negative: they
 // do not tell.
@@ -14,11 +10,11 @@ type Count struct {
 }
 
 // count asks the servers of a way.
-func (r *runner) count(ctx context.Context, way lab.Way) (Count, error) {
-	if r.setup.Count == nil {
+func (r *runner) count(ctx context.Context) (Count, error) {
+	if r.Count == nil {
 		return Count{Commands: -1, RoundTrips: -1}, nil
 	}
-	return r.setup.Count(ctx, way)
+	return r.Count(ctx, r.way)
 }
 
 // since is what one request cost; nil where nobody counts.

@@ -41,13 +41,13 @@ var crashes = disaster{name: "crash",
 	strike: func(ctx context.Context, s *sellers, n int) error { return s.crash(ctx, n) }}
 
 // suffer runs one sale in which a disaster strikes.
-func (r *runner) suffer(ctx context.Context, way lab.Way, place lab.Place, d disaster) (Books, error) {
-	s, err := openSellers(r.command, way, place)
+func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books, error) {
+	s, err := openSellers(r.Command, r.way, place)
 	if err != nil {
 		return Books{}, err
 	}
 	defer s.close()
-	plan := r.plan.smaller()
+	plan := r.Plan.smaller()
 	if err := s.begin(ctx, plan.Stock); err != nil {
 		return Books{}, err
 	}

@@ -77,16 +77,14 @@ func (w *Watch) Look() Now {
 
 // runner takes one way through its sales.
 type runner struct {
-	plan    Plan
-	command func() *exec.Cmd
-	setup   Setup
-	way     lab.Way
+	Setup
+	way lab.Way
 }
 
 // Run takes one way through all its sales. What goes wrong with the way is in the
 // outcome, with all that was learned before.
 func Run(ctx context.Context, setup Setup, way lab.Way) Outcome {
-	r := &runner{plan: setup.Plan, command: setup.Command, setup: setup, way: way}
+	r := &runner{Setup: setup, way: way}
 	o := Outcome{Name: way.Name, Family: way.Family, Title: way.Title, Why: way.Why, Durable: way.Durable, Promises: way.Promises}
 	if err := r.all(ctx, &o); err != nil {
 		if ctx.Err() != nil {
@@ -100,29 +98,29 @@ func Run(ctx context.Context, setup Setup, way lab.Way) Outcome {
 
 // all goes through the sales, each at a place of its own.
 func (r *runner) all(ctx context.Context, o *Outcome) error {
-	place, err := r.setup.Place(ctx, r.way)
+	place, err := r.Place(ctx, r.way)
 	if err != nil {
 		return err
 	}
-	if o.Books, o.Speed, err = r.rush(ctx, r.way, place); err != nil {
+	if o.Books, o.Speed, err = r.rush(ctx, place); err != nil {
 		return err
 	}
-	if r.plan.Admin {
-		if place, err = r.setup.Place(ctx, r.way); err != nil {
+	if r.Plan.Admin {
+		if place, err = r.Place(ctx, r.way); err != nil {
 			return err
 		}
-		a, err := r.administer(ctx, r.way, place)
+		a, err := r.administer(ctx, place)
 		if err != nil {
 			return err
 		}
 		o.Admin = &a
 	}
-	if r.plan.Pause {
+	if r.Plan.Pause {
 		if o.Pause, err = r.disaster(ctx, pauses); err != nil {
 			return err
 		}
 	}
-	if r.plan.Crash {
+	if r.Plan.Crash {
 		if o.Crash, err = r.disaster(ctx, crashes); err != nil {
 			return err
 		}
@@ -133,12 +131,12 @@ func (r *runner) all(ctx context.Context, o *Outcome) error {
 }
 
 func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
-	place, err := r.setup.Place(ctx, r.way)
+	place, err := r.Place(ctx, r.way)
 	if err != nil {
 		return nil, err
 	}
 	place.Work = work
-	b, err := r.suffer(ctx, r.way, place, d)
+	b, err := r.suffer(ctx, place, d)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +146,8 @@ func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 // crowd makes the crowd of one sale, and lets it be watched.
 func (r *runner) crowd(sale string, plan Plan, buy func(context.Context, int, lab.Order) (lab.Answer, error)) *crowd {
 	c := &crowd{plan: plan, buy: buy}
-	if r.setup.Watch != nil {
-		r.setup.Watch.now.Store(&Now{Way: r.way.Name, Sale: sale, Buyers: int64(plan.Buyers), Stock: int64(plan.Stock), crowd: c})
+	if r.Watch != nil {
+		r.Watch.now.Store(&Now{Way: r.way.Name, Sale: sale, Buyers: int64(plan.Buyers), Stock: int64(plan.Stock), crowd: c})
 	}
 	return c
 }

@@ -8,32 +8,32 @@ import (
 )
 
 // rush runs one sale in which nothing goes wrong, and measures it.
-func (r *runner) rush(ctx context.Context, way lab.Way, place lab.Place) (Books, Speed, error) {
-	seller, err := way.Open(ctx, place)
+func (r *runner) rush(ctx context.Context, place lab.Place) (Books, Speed, error) {
+	seller, err := r.way.Open(ctx, place)
 	if err != nil {
 		return Books{}, Speed{}, err
 	}
 	defer seller.Close()
-	if err := seller.Begin(ctx, r.plan.Stock); err != nil {
+	if err := seller.Begin(ctx, r.Plan.Stock); err != nil {
 		return Books{}, Speed{}, err
 	}
-	before, err := r.count(ctx, way)
+	before, err := r.count(ctx)
 	if err != nil {
 		return Books{}, Speed{}, err
 	}
-	c := r.crowd("rush", r.plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
-	c.enough = int64(r.plan.Stock)
+	c := r.crowd("rush", r.Plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
+	c.enough = int64(r.Plan.Stock)
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
-	s := measure(all, r.plan.Stock)
+	s := measure(all, r.Plan.Stock)
 	if gaveUp == nil {
-		after, err := r.count(ctx, way)
+		after, err := r.count(ctx)
 		if err != nil {
 			return Books{}, Speed{}, err
 		}
 		s.Commands, s.RoundTrips = after.since(before, len(all))
 	}
-	b, err := r.audit(ctx, r.plan, seller, r.plan.Stock, all, finished)
+	b, err := r.audit(ctx, r.Plan, seller, r.Plan.Stock, all, finished)
 	if gaveUp != nil {
 		err = gaveUp // it is the reason for everything else
 	}
