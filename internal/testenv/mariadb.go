@@ -73,7 +73,7 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 // initialize makes the data folder, and the statements that make the user: the
 // server reads them at every start.
 func (s *MariaDBServer) initialize(install string) error {
-	if err := ownFolder(s.dir, nil); err != nil {
+	if err := errors.Join(ownFolder(s.dir, nil), ownFolder(s.file("tmp"), nil)); err != nil {
 		return err
 	}
 	user := s.User + "@'127.0.0.1'"
@@ -82,7 +82,7 @@ func (s *MariaDBServer) initialize(install string) error {
 	if err := os.WriteFile(s.file("init.sql"), []byte(statements), 0o600); err != nil {
 		return fmt.Errorf("user of the server: %w", err)
 	}
-	args := append([]string{"--no-defaults", "--datadir=" + s.file("data"), "--skip-test-db",
+	args := append([]string{"--no-defaults", "--datadir=" + s.file("data"), "--tmpdir=" + s.file("tmp"), "--skip-test-db",
 		"--auth-root-authentication-method=normal"}, asRoot()...)
 	_, err := program{path: install, args: args, dir: s.dir}.run()
 	return err
@@ -102,10 +102,12 @@ func (s *MariaDBServer) args() []string {
 
 func (s *MariaDBServer) file(name string) string { return filepath.Join(s.dir, name) }
 
-// writeOptions writes the option file. The socket has no name, as names of
-// sockets may not be as long as those of temporary folders.
+// writeOptions writes the option file. The folder of temporary tables is its
+// own, as a server that starts removes those that it finds. The socket has no
+// name, as names of sockets may not be as long as those of temporary folders.
 func (s *MariaDBServer) writeOptions(port int, settings []string) error {
-	lines := []string{"[mariadbd]", "datadir=" + s.file("data"), "pid-file=" + s.file("pid"), "init-file=" + s.file("init.sql"),
+	lines := []string{"[mariadbd]", "datadir=" + s.file("data"), "tmpdir=" + s.file("tmp"),
+		"pid-file=" + s.file("pid"), "init-file=" + s.file("init.sql"),
 		"socket=", "bind-address=127.0.0.1", "port=" + strconv.Itoa(port), "skip-name-resolve",
 		"innodb_flush_log_at_trx_commit=1", "sync_binlog=1", "innodb_buffer_pool_size=64M"}
 	file := strings.Join(append(lines, settings...), "\n") + "\n" // the last word on a setting counts
