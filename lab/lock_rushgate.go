@@ -21,7 +21,9 @@ import (
 //
 // Both steps show the fence, the read, too: from then on no write of an earlier
 // holder can come between the read and the write. It is the safe way to sell
-// under a lock, and it is still one buyer at a time.
+// under a lock, and it is still one buyer at a time. What it guards is in Redis,
+// and lasts as long as that: a failover to a replica that was behind takes back
+// the last orders, and the fences that were shown with them.
 func lockRushgate() Way {
 	return Way{
 		Name: "lock-rushgate", Family: Locks, Title: "our lock: renewed, reentrant, fenced writes",

@@ -11,7 +11,8 @@ import (
 // Of the ways on Redis alone it is the one to choose: one round trip, no
 // contention, no oversell, once per user. What it does not do is last. The
 // orders are in Redis' memory; a restart, or a failover to a replica that was
-// behind, forgets buyers who were told that they have one, and nobody notices.
+// behind, forgets buyers who were told that they have one, and sells their units
+// again. Nobody notices.
 // (Rushgate's gate in Redis is such a script, with a journal, and a ledger that
 // has it on the disk before the buyer hears.)
 func redisLua() Way {

@@ -15,14 +15,15 @@ import (
 //
 // A node that dies between the two leaves its claims in the journal, and another
 // one records them. A node that stood still finds that somebody did. A Redis
-// that forgot is built again from the ledger (which the lab does not show).
+// that forgot, as it failed over to a replica that was behind, is built again from
+// the ledger.
 func rushgateRedis() Way {
 	return Way{
 		Name: "rushgate-redis-postgres", Family: Ours, Title: "Redis gate + PostgreSQL", Durable: true,
 		Why:   "A script decides and keeps a journal, a transaction records the batch before buyers hear; what a dead node left is adopted by another.",
 		Needs: []Need{Redis, PostgreSQL},
 		Promises: Promises{NeverOversells: true, OncePerUser: true, SurvivesPause: true,
-			SurvivesCrash: true, ObeysAdmin: true},
+			SurvivesCrash: true, SurvivesFailover: true, ObeysAdmin: true},
 		Open: func(ctx context.Context, p Place) (Seller, error) {
 			return openRushgate(ctx, p, func(cfg *app.Config) {
 				gate := url.URL{Scheme: "redis", Host: p.Redis[0], RawQuery: "prefix=" + p.Prefix}

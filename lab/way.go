@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -36,6 +37,10 @@ type Promises struct {
 	// SurvivesCrash: a seller that is killed in the middle takes neither orders
 	// nor units with it.
 	SurvivesCrash bool `json:"survives_crash"`
+	// SurvivesFailover: a Redis that fails over to a replica, which has not heard
+	// the last of it, takes no orders with it, and sells nothing twice. For ways that
+	// sell in Redis.
+	SurvivesFailover bool `json:"survives_failover"`
 	// ObeysAdmin: stock that an operator adds or clears during the rush is what
 	// is sold, exactly.
 	ObeysAdmin bool `json:"obeys_admin"`
@@ -62,6 +67,11 @@ const (
 	PostgreSQL Need = "postgresql"
 	MariaDB    Need = "mariadb"
 )
+
+// InRedis says that the way needs a Redis.
+func (w *Way) InRedis() bool {
+	return slices.ContainsFunc(w.Needs, func(n Need) bool { return n == Redis || n == ThreeRedis })
+}
 
 // Place is where a way sells. What it needs is there; what it left there from
 // an earlier sale is not.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type labCmd struct {
 	Duration    time.Duration `default:"5s" help:"Longest duration of one sale."`
 	Crash       bool          `default:"true" negatable:"" help:"A sale in which sellers are killed and started again."`
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
+	Failover    bool          `default:"true" negatable:"" help:"A sale in which Redis is killed and a replica takes over that is a little behind."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`
 	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (redis://user:password@host:port where it asks for one), three for Redlock. Default: private ones, started if redis-server is installed."`
 	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database. Default: a private one."`
@@ -38,8 +40,8 @@ type labCmd struct {
 // Help teaches.
 func (*labCmd) Help() string {
 	return `Runs the same sale through every way: a rush; an operator who adds stock and clears it in the middle; sellers that
-stand still (SIGSTOP) and sellers that are killed (SIGKILL). What the buyers heard is then held against what was
-written down. Redis, PostgreSQL and MariaDB are started for it, in a temporary folder, where they are installed.
+stand still (SIGSTOP), sellers that are killed (SIGKILL), and a Redis that is, whose replica takes over. What the
+buyers heard is then held against what was written down. Redis, PostgreSQL and MariaDB are started for it, in a temporary folder, where they are installed.
 
   rushgate lab
   rushgate lab --strategy redis,rushgate --out lab.html
@@ -79,7 +81,7 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 
 func (l *labCmd) plan() trial.Plan {
 	return trial.Plan{Stock: l.Stock, Buyers: l.Buyers, Connections: l.Connections, Think: l.Think, Duration: l.Duration,
-		Crash: l.Crash, Pause: l.Pause, Admin: l.Admin}
+		Crash: l.Crash, Pause: l.Pause, Failover: l.Failover, Admin: l.Admin}
 }
 
 // experiment takes the ways through their sales, one after the other.
@@ -103,8 +105,13 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 	if r.Partial = len(r.Notes) > 0; len(ways) == 0 {
 		return fmt.Errorf("nothing to try: %s", strings.Join(r.Notes, "; "))
 	}
+	r.Plan.Failover = r.Plan.Failover && slices.ContainsFunc(ways, func(w lab.Way) bool { return w.InRedis() })
+	if r.Plan.Failover && len(l.Redis) > 0 {
+		r.Plan.Failover = false
+		r.Notes = append(r.Notes, "the sale in which Redis fails over is left out: a Redis that was given is not killed")
+	}
 	watch := &trial.Watch{}
-	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Count: place.Count, Watch: watch,
+	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Replicate: place.Replicate, Count: place.Count, Watch: watch,
 		Command: func() *exec.Cmd { return exec.Command(seller, sellerCommand) }}
 	show := labScreen{screen: s, watch: watch, ways: len(ways)}
 	show.begin(r)

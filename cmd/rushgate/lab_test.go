@@ -48,6 +48,9 @@ func TestLab(t *testing.T) {
 				t.Errorf("%s has no %s", w["name"], field)
 			}
 		}
+		if failover, inRedis := w["failover"].(map[string]any); inRedis != strings.HasPrefix(w["name"].(string), "redis-") || inRedis && failover["orders_lost"] == 0 {
+			t.Errorf("%s failed over: %v", w["name"], failover)
+		}
 		if broken := w["name"] == "redis-read-write"; broken != (w["oversold"].(float64) > 0) {
 			t.Errorf("%s oversold %v", w["name"], w["oversold"])
 		}

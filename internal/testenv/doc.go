@@ -12,8 +12,8 @@
 // otherwise.
 //
 // Every server can be stopped, killed, started again on the same port with the
-// same data, paused and resumed: see Server. RedisReplica, RedisSentinel and
-// RedisCluster start several Redis that belong together, and say who is master.
-// NewProxy puts a network in front of a server that can be cut, slow, or lose
-// what it carries.
+// same data, paused and resumed: see Server. RedisReplica, RedisPair, RedisSentinel
+// and RedisCluster start several Redis that belong together, and say who is
+// master. NewProxy puts a network in front of a server that can be cut, slow, or
+// lose what it carries.
 package testenv

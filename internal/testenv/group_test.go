@@ -16,6 +16,34 @@ func TestAReplicaHasWhatItsMasterHas(t *testing.T) {
 	}
 }
 
+func TestAReplicaTakesOverWithoutWhatItHasNotHeard(t *testing.T) {
+	p := RedisPair(t, "requirepass secret")
+	say := func(words ...string) string {
+		t.Helper()
+		answer, err := ask(p.Addr, "secret", words...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	say("SET", "unit", "heard")
+	if got := say("WAIT", "1", "10000"); got != "1" {
+		t.Fatalf("%s replicas have it, want 1", got)
+	}
+	p.Lag()
+	say("SET", "unit", "not heard")
+	before := say("CONFIG", "GET", "port")
+	if err := p.FailOver(); err != nil {
+		t.Fatal(err)
+	}
+	if got := say("GET", "unit"); got != "heard" {
+		t.Errorf("after the failover the unit is %q", got)
+	}
+	if say("SET", "unit", "new"); say("CONFIG", "GET", "port") == before {
+		t.Error("the old master answers")
+	}
+}
+
 func TestSentinelsReplaceAMasterThatIsGone(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	g := RedisSentinel(t, 2, "requirepass secret")

@@ -20,12 +20,12 @@ import (
 type Proxy struct {
 	Addr string // host:port, the same for its whole life
 
-	server  string
 	dialing context.Context // ends with Close
 	endDial context.CancelFunc
 	all     sync.WaitGroup // of goroutines
 
 	mu       sync.Mutex // guards the rest
+	server   string     // that new connections go to
 	listener net.Listener
 	closed   bool
 	weather  [2]weather
@@ -113,8 +113,11 @@ func (p *Proxy) listen() error {
 // serve connects a client with the server, until one of them or the proxy ends
 // it. A client whose server cannot be reached is cut off.
 func (p *Proxy) serve(client *net.TCPConn) {
+	p.mu.Lock()
+	server := p.server
+	p.mu.Unlock()
 	dialer := net.Dialer{Timeout: 10 * time.Second}
-	conn, err := dialer.DialContext(p.dialing, "tcp", p.server)
+	conn, err := dialer.DialContext(p.dialing, "tcp", server)
 	if err != nil {
 		cut(client)
 		return
@@ -149,6 +152,15 @@ func (p *Proxy) Cut() int {
 		l.cut()
 	}
 	return len(p.links)
+}
+
+// Lead lets new connections go to another server: an address that moves, as
+// behind a balancer when a replica takes over. Those that are open stay where
+// they are; Cut ends them.
+func (p *Proxy) Lead(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
 }
 
 // Refuse lets nobody in until Heal: a dial is answered by "connection refused".

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,7 +75,8 @@ func RedisReplica(t testing.TB, master *RedisServer, settings ...string) *RedisS
 }
 
 // StartRedisReplica starts a Redis in dir that copies another one, with the same
-// password, and returns when the copy is complete. The caller stops it.
+// password, and returns when the copy is complete and hears of every write at
+// once. The caller stops it.
 func StartRedisReplica(dir string, master *RedisServer, settings ...string) (*RedisServer, error) {
 	copies := []string{"replicaof 127.0.0.1 " + strconv.Itoa(master.port)}
 	if master.Password != "" {
@@ -84,11 +86,22 @@ func StartRedisReplica(dir string, master *RedisServer, settings ...string) (*Re
 	if err != nil {
 		return nil, err
 	}
-	if err := until(agreement, nil, s.copied); err != nil {
+	copied := func() error { return errors.Join(s.copied(), heard(master)) }
+	if err := until(agreement, nil, copied); err != nil {
 		s.Stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// heard is an error as long as a replica has not heard of something new: a master
+// that has sent a copy keeps back what it writes until it is told of its arrival.
+func heard(master *RedisServer) error {
+	n, err := converse(master.Addr, master.Password, []string{"PUBLISH", "rushgate-replica", "?"}, []string{"WAIT", "1", "1000"})
+	if err == nil && n == "0" {
+		err = fmt.Errorf("no replica of the master at %s hears of what is new", master.Addr)
+	}
+	return err
 }
 
 // copied is an error as long as a replica has not copied its master.
@@ -97,6 +110,13 @@ func (s *RedisServer) copied() error {
 	if err == nil && info["master_link_status"] != "up" {
 		err = fmt.Errorf("the replica at %s is not in sync with its master: link %q", s.Addr, info["master_link_status"])
 	}
+	return err
+}
+
+// Promote makes a replica a master. What its old master had not yet sent is
+// lost to it.
+func (s *RedisServer) Promote() error {
+	_, err := s.ask("REPLICAOF", "NO", "ONE")
 	return err
 }
 

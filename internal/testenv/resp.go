@@ -15,6 +15,12 @@ import (
 // answer as text: an array gives a line for each element. A client library
 // would hide what is to be seen here, as it asks again and follows redirections.
 func ask(addr, password string, words ...string) (string, error) {
+	return converse(addr, password, words)
+}
+
+// converse sends several commands, one after the other, and returns the answer to
+// the last one.
+func converse(addr, password string, commands ...[]string) (answer string, err error) {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		return "", err
@@ -25,11 +31,14 @@ func ask(addr, password string, words ...string) (string, error) {
 	}
 	answers := bufio.NewReader(conn)
 	if password != "" {
-		if _, err := question(conn, answers, "AUTH", password); err != nil {
+		commands = append([][]string{{"AUTH", password}}, commands...)
+	}
+	for _, words := range commands {
+		if answer, err = question(conn, answers, words...); err != nil {
 			return "", err
 		}
 	}
-	return question(conn, answers, words...)
+	return answer, nil
 }
 
 func question(conn io.Writer, answers *bufio.Reader, words ...string) (string, error) {

@@ -53,6 +53,9 @@ func (r *Report) checks() []check {
 	if r.Plan.Crash {
 		all = append(all, check{"Seller crashed", "Sellers were killed in the middle and started again.", crashed})
 	}
+	if r.Plan.Failover {
+		all = append(all, check{"Redis failed over", "Redis was killed in the middle, and a replica that was a little behind took over. Ways without Redis have nothing that could.", failedOver})
+	}
 	if r.Plan.Admin {
 		all = append(all, check{"Operator obeyed", "Stock was added and later cleared, in the middle of the sale.", obeys})
 	}
@@ -93,6 +96,15 @@ func unsold(o *trial.Outcome) finding {
 func paused(o *trial.Outcome) finding { return suffered(o, o.Pause) }
 
 func crashed(o *trial.Outcome) finding { return suffered(o, o.Crash) }
+
+// failedOver: a way that came through everything and was not asked this has no
+// Redis.
+func failedOver(o *trial.Outcome) finding {
+	if o.Failover == nil && o.Total > 0 && o.Problem == "" {
+		return finding{untried, "no Redis"}
+	}
+	return suffered(o, o.Failover)
+}
 
 // suffered is what a disaster brought to light. Who has two already when nothing
 // goes wrong is not counted again.

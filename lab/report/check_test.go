@@ -12,8 +12,8 @@ import (
 func judge(t *testing.T, change func(*trial.Outcome)) (map[string]finding, grade) {
 	t.Helper()
 	books := trial.Books{Total: 100, Granted: 100, Orders: 100, Finished: true}
-	paused, crashed := books, books
-	o := trial.Outcome{Books: books, Pause: &paused, Crash: &crashed, Admin: &trial.Admin{Books: books, Obeyed: true}}
+	paused, crashed, failedOver := books, books, books
+	o := trial.Outcome{Books: books, Pause: &paused, Crash: &crashed, Failover: &failedOver, Admin: &trial.Admin{Books: books, Obeyed: true}}
 	change(&o)
 	r := &Report{Plan: trial.Defaults(), Ways: []trial.Outcome{o}}
 	checks := r.checks()
@@ -46,13 +46,15 @@ func TestEveryFaultIsSeen(t *testing.T) {
 		"pause two":   {func(o *trial.Outcome) { o.Pause.Duplicates = 2 }, seen{"Seller stood still": {broken, "2 with two"}}, broken},
 		"crash":       {func(o *trial.Outcome) { o.Crash.OrdersLost, o.Crash.Stranded = 1, 1 }, seen{"Seller crashed": {broken, "2 lost"}}, broken},
 		"crash weak":  {func(o *trial.Outcome) { o.Crash.Undersold = 4 }, seen{"Seller crashed": {weak, "4 unsold"}}, weak},
+		"failover":    {func(o *trial.Outcome) { o.Failover.Oversold, o.Failover.OrdersLost = 4, 4 }, seen{"Redis failed over": {broken, "4 oversold, 4 lost"}}, broken},
+		"no Redis":    {func(o *trial.Outcome) { o.Failover = nil }, seen{"Redis failed over": {untried, "no Redis"}}, fine},
 		"late":        {func(o *trial.Outcome) { o.Admin.Obeyed, o.Admin.After = false, 5 }, seen{"Operator obeyed": {broken, "5 too late"}}, broken},
 		"still there": {func(o *trial.Outcome) { o.Admin.Obeyed, o.Admin.Left = false, 6 }, seen{"Operator obeyed": {broken, "6 still on offer"}}, broken},
 		"no reason":   {func(o *trial.Outcome) { o.Admin.Obeyed = false }, seen{"Operator obeyed": {broken, "no"}}, broken},
 		"in any case two": {func(o *trial.Outcome) { o.Duplicates, o.Pause.Duplicates, o.Crash.Duplicates = 2, 2, 2 },
 			seen{"Two each": {broken, "2"}}, broken},
-		"broke off": {func(o *trial.Outcome) { o.Pause, o.Crash, o.Problem = nil, nil, "away" },
-			seen{"Seller stood still": {Grade: untried}, "Seller crashed": {Grade: untried}}, untried},
+		"broke off": {func(o *trial.Outcome) { o.Pause, o.Crash, o.Failover, o.Problem = nil, nil, nil, "away" },
+			seen{"Seller stood still": {Grade: untried}, "Seller crashed": {Grade: untried}, "Redis failed over": {Grade: untried}}, untried},
 		"broke off, and broken": {func(o *trial.Outcome) { o.Crash, o.Problem, o.Oversold = nil, "away", 1 },
 			seen{"Oversold": {broken, "1"}, "Seller crashed": {Grade: untried}}, broken},
 	} {

@@ -255,7 +255,7 @@ func TestMemoryAndDiskAreToldApart(t *testing.T) {
 }
 
 func TestTheCommandRepeatsTheRun(t *testing.T) {
-	r := &report.Report{Plan: trial.Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 3 * time.Second, Crash: true, Pause: true, Admin: true}}
+	r := &report.Report{Plan: trial.Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 3 * time.Second, Crash: true, Pause: true, Failover: true, Admin: true}}
 	if got, want := r.Command(), "rushgate lab --stock 1000 --buyers 5000 --connections 64 --think 0s --duration 3s --out lab.html"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -19,6 +19,7 @@ func (p *page) Settings() []labelled {
 		{"A sale lasts, at most", plan.Duration.String()},
 		{"Sellers stand still", yes(plan.Pause)},
 		{"Sellers crash", yes(plan.Crash)},
+		{"Redis fails over", yes(plan.Failover)},
 		{"An operator acts", yes(plan.Admin)},
 	}
 }
@@ -61,7 +62,7 @@ func (r *Report) Command() string {
 	for _, sale := range []struct {
 		name string
 		on   bool
-	}{{"crash", p.Crash}, {"pause", p.Pause}, {"admin", p.Admin}} {
+	}{{"crash", p.Crash}, {"pause", p.Pause}, {"failover", p.Failover}, {"admin", p.Admin}} {
 		if !sale.on {
 			b.WriteString(" --no-" + sale.name)
 		}

@@ -34,6 +34,7 @@ func (w *way) Ledger() ledger {
 	}
 	add("Stood still", w.Pause)
 	add("Crash", w.Crash)
+	add("Failover", w.Failover)
 	if len(all) == 0 {
 		return l
 	}

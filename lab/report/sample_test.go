@@ -31,8 +31,8 @@ func exact(name string, family lab.Family, rate float64) trial.Outcome {
 	small, lost := books(250), 0
 	return trial.Outcome{
 		Name: name, Family: family, Title: "title of " + name, Why: "why " + name + " holds", Durable: family == lab.Ours,
-		Promises: lab.Promises{NeverOversells: true, OncePerUser: true, SurvivesPause: true, SurvivesCrash: true, ObeysAdmin: true},
-		Books:    books(1000), Speed: speed(rate), Pause: &small, Crash: &small, LostAfterCrash: &lost,
+		Promises: lab.Promises{NeverOversells: true, OncePerUser: true, SurvivesPause: true, SurvivesCrash: true, SurvivesFailover: true, ObeysAdmin: true},
+		Books:    books(1000), Speed: speed(rate), Pause: &small, Crash: &small, Failover: &small, LostAfterCrash: &lost,
 		Admin:   &trial.Admin{Books: books(700), Restocked: 500, Cleared: 800, Obeyed: true},
 		Verdict: "exact",
 	}
@@ -60,6 +60,7 @@ func oversells() trial.Outcome {
 	o := exact("redis-read-write", lab.Counters, 9549)
 	o.Granted, o.Orders, o.Left, o.Oversold, o.Phantom, o.Duplicates = 5482, 5482, 795, 4482, 795, 482
 	o.Pause = &trial.Books{Total: 250, Granted: 1400, Orders: 1400, Left: 105, Oversold: 1150, Phantom: 105, Duplicates: 100}
+	o.Failover = &trial.Books{Total: 250, Granted: 470, Orders: 250, Oversold: 220, OrdersLost: 220, Finished: true}
 	o.Crash = &trial.Books{Total: 250, Granted: 240, Orders: 230, OrdersLost: 10, Stranded: 3, Finished: true}
 	o.Admin = &trial.Admin{Books: trial.Books{Total: 700}, Restocked: 500, Cleared: 800, After: 31}
 	o.Verdict = "oversold 4482, 482 users with two"
@@ -69,7 +70,7 @@ func oversells() trial.Outcome {
 // brokeOff had its rush; then its server went away. Nobody counted.
 func brokeOff() trial.Outcome {
 	o := exact("sql-version-postgres", lab.SQL, 270)
-	o.Pause, o.Crash, o.Admin, o.LostAfterCrash = nil, nil, nil, nil
+	o.Pause, o.Crash, o.Failover, o.Admin, o.LostAfterCrash = nil, nil, nil, nil, nil
 	o.Commands, o.RoundTrips, o.RefusalsPerSecond = nil, nil, nil
 	o.Problem = "the database: connection refused"
 	return o
@@ -92,7 +93,7 @@ func reports() map[string]*report.Report {
 		many.Ways = append(many.Ways, exact(fmt.Sprintf("way-%d", n), family, 8+float64(n*n)*25))
 	}
 	bare := sample()
-	bare.Plan.Crash, bare.Plan.Pause, bare.Plan.Admin = false, false, false
+	bare.Plan.Crash, bare.Plan.Pause, bare.Plan.Failover, bare.Plan.Admin = false, false, false, false
 	interrupted, leftOut := sample(), sample()
 	interrupted.Notes, leftOut.Partial = nil, false
 	return map[string]*report.Report{

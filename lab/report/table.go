@@ -26,6 +26,7 @@ func columns() []column {
 		{7, [2]string{"turned", "away"}, func(o *trial.Outcome) string { return fault(o.Contended) }},
 		{7, [2]string{"pause:", "over"}, func(o *trial.Outcome) string { return ofBooks(o.Pause, (*trial.Books).Excess) }},
 		{7, [2]string{"crash:", "lost"}, func(o *trial.Outcome) string { return ofBooks(o.Crash, (*trial.Books).Lost) }},
+		{8, [2]string{"failover", "lost"}, func(o *trial.Outcome) string { return ofBooks(o.Failover, (*trial.Books).Lost) }},
 		{7, [2]string{"admin", "obeyed"}, obeyed},
 		{8, [2]string{"claims", "per s"}, func(o *trial.Outcome) string { return count(int(o.ClaimsPerSecond)) }},
 		{7, [2]string{"p50", "ms"}, func(o *trial.Outcome) string { return millis(o.P50) }},

@@ -69,16 +69,21 @@ func (w *way) Kept() string {
 // Withstands lists what the way is known to withstand, or not to.
 func (w *way) Withstands(kept bool) []string {
 	var all []string
-	for _, p := range []struct {
+	type promise struct {
 		kept bool
 		what string
-	}{
+	}
+	promises := []promise{
 		{w.Promises.NeverOversells, "a rush"},
 		{w.Promises.OncePerUser, "two clicks at the same moment"},
 		{w.Promises.SurvivesPause, "a seller that stands still"},
 		{w.Promises.SurvivesCrash, "a seller that crashes"},
 		{w.Promises.ObeysAdmin, "an operator in the middle of the sale"},
-	} {
+	}
+	if w.Failover != nil { // others have nothing that could
+		promises = append(promises, promise{w.Promises.SurvivesFailover, "a Redis that fails over"})
+	}
+	for _, p := range promises {
 		if p.kept == kept {
 			all = append(all, p.what)
 		}

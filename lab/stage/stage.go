@@ -34,6 +34,7 @@ type Stage struct {
 	missing  map[lab.Need]error
 	ends     []func()
 	places   int
+	pairs    int // of Redis, that were started
 }
 
 // Open starts what is needed and was not given, all at the same time. What cannot
@@ -107,7 +108,7 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 			p.MariaDB = url
 		}
 	}
-	if slices.ContainsFunc(way.Needs, func(n lab.Need) bool { return n == lab.Redis || n == lab.ThreeRedis }) {
+	if way.InRedis() {
 		if err := s.clean(ctx); err != nil {
 			return p, err
 		}

@@ -8,15 +8,16 @@ import (
 	"rushgate/lab"
 )
 
-// disaster is what befalls the sellers of a sale, one after the other, again and
-// again until everything is sold.
+// disaster is what befalls a sale, again and again until everything is sold.
 type disaster struct {
 	name   string
+	redis  string // in which the sale is then, host:port; empty: that of the place
+	most   int    // strikes
 	strike func(ctx context.Context, s *sellers, n int) error
 }
 
 // It strikes first when so much of the stock is sold, or so many of the buyers
-// are served, and so often at most, with a breath in between.
+// are served, and then with a breath in between; sellers suffer so often at most.
 const (
 	firstStrike = 0.1
 	mostStrikes = 12
@@ -26,7 +27,7 @@ const (
 const standstill = lab.Lease * 3 / 2
 
 // pauses stop one seller after the other for longer than a lock lasts.
-var pauses = disaster{name: "pause",
+var pauses = disaster{name: "pause", most: mostStrikes,
 	strike: func(ctx context.Context, s *sellers, n int) error {
 		p := s.at(n)
 		if err := p.stop(); err != nil {
@@ -37,8 +38,23 @@ var pauses = disaster{name: "pause",
 	}}
 
 // crashes kill one seller after the other.
-var crashes = disaster{name: "crash",
+var crashes = disaster{name: "crash", most: mostStrikes,
 	strike: func(ctx context.Context, s *sellers, n int) error { return s.crash(ctx, n) }}
+
+// behind is how long a replica has not heard of its master when that dies.
+const behind = 30 * time.Millisecond
+
+// failsOver lets Redis fail over, once, to a replica that is a little behind:
+// replication does not wait, and a replica that waits for its turn, for a slow
+// network or for its own disk has not heard the last of it.
+func failsOver(pair Pair) disaster {
+	return disaster{name: "failover", redis: pair.Address(), most: 1,
+		strike: func(ctx context.Context, _ *sellers, _ int) error {
+			pair.Lag()
+			lab.Pause(ctx, behind)
+			return pair.FailOver()
+		}}
+}
 
 // suffer runs one sale in which a disaster strikes.
 func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books, error) {
@@ -88,7 +104,7 @@ const breath = 10 * time.Millisecond
 // befall strikes from the first mark on, until the sale is over.
 func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers) error {
 	next := first
-	for n := range mostStrikes {
+	for n := range d.most {
 		select {
 		case <-over:
 			return nil

@@ -13,9 +13,10 @@ type Plan struct {
 	Think       time.Duration `json:"think"`       // a buyer waits so long before asking, at most
 	Duration    time.Duration `json:"duration"`    // of one sale, at most
 
-	Crash bool `json:"crash"`
-	Pause bool `json:"pause"`
-	Admin bool `json:"admin"`
+	Crash    bool `json:"crash"`
+	Pause    bool `json:"pause"`
+	Failover bool `json:"failover"` // of Redis
+	Admin    bool `json:"admin"`
 }
 
 // Bounds of a plan. A lab is not a load test: what it shows it shows with
@@ -30,7 +31,8 @@ const (
 // Defaults returns the plan of a lab that was told nothing: all ways, on all
 // servers, in under five minutes on two cores.
 func Defaults() Plan {
-	return Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 5 * time.Second, Crash: true, Pause: true, Admin: true}
+	return Plan{Stock: 1000, Buyers: 5000, Connections: 64, Duration: 5 * time.Second,
+		Crash: true, Pause: true, Failover: true, Admin: true}
 }
 
 // Validate says what is wrong with a plan, in the words of the command line.

@@ -26,9 +26,10 @@ type Outcome struct {
 	Books
 	Speed
 
-	Pause *Books `json:"pause,omitempty"`
-	Crash *Books `json:"crash,omitempty"`
-	Admin *Admin `json:"admin,omitempty"`
+	Pause    *Books `json:"pause,omitempty"`
+	Crash    *Books `json:"crash,omitempty"`
+	Failover *Books `json:"failover,omitempty"` // of ways that sell in Redis
+	Admin    *Admin `json:"admin,omitempty"`
 	// LostAfterCrash is what the crash took with it: orders and units. Null when
 	// nobody was killed.
 	LostAfterCrash *int `json:"lost_after_crash"`
@@ -42,6 +43,9 @@ type Setup struct {
 	Plan Plan
 	// Place makes a place for one sale, on which nothing is left of another one.
 	Place func(ctx context.Context, way lab.Way) (lab.Place, error)
+	// Replicate starts a Redis with a replica, for one sale; nil where the Redis is
+	// not ours to kill.
+	Replicate func() (Pair, error)
 	// Count counts what the servers of a way have carried out so far; nil where
 	// nobody counts.
 	Count func(ctx context.Context, way lab.Way) (Count, error)
@@ -49,6 +53,14 @@ type Setup struct {
 	Command func() *exec.Cmd
 	// Watch is told how it goes.
 	Watch *Watch
+}
+
+// Pair is a Redis and its replica, at one address.
+type Pair interface {
+	Address() string
+	Lag()            // from now on the replica does not hear what is written
+	FailOver() error // the master is dead, and the replica is master
+	Stop()
 }
 
 // Watch shows how a run goes, while it goes.
@@ -127,13 +139,31 @@ func (r *runner) all(ctx context.Context, o *Outcome) error {
 		lost := o.Crash.Lost()
 		o.LostAfterCrash = &lost
 	}
+	if r.Plan.Failover && r.Replicate != nil && r.way.InRedis() {
+		if o.Failover, err = r.failover(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// failover is the sale in which Redis fails over to a replica that is behind.
+func (r *runner) failover(ctx context.Context) (*Books, error) {
+	pair, err := r.Replicate()
+	if err != nil {
+		return nil, err
+	}
+	defer pair.Stop()
+	return r.disaster(ctx, failsOver(pair))
 }
 
 func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 	place, err := r.Place(ctx, r.way)
 	if err != nil {
 		return nil, err
+	}
+	if d.redis != "" {
+		place.Redis = append([]string{d.redis}, place.Redis[1:]...)
 	}
 	place.Work = work
 	b, err := r.suffer(ctx, place, d)

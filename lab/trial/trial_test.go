@@ -54,7 +54,7 @@ func setup(t *testing.T, opts stage.Options, plan trial.Plan, names ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trial.Setup{Plan: plan, Place: s.Place, Count: s.Count, Watch: &trial.Watch{},
+	return trial.Setup{Plan: plan, Place: s.Place, Replicate: s.Replicate, Count: s.Count, Watch: &trial.Watch{},
 		Command: func() *exec.Cmd { return exec.Command(self) }}, ways
 }
 
@@ -73,7 +73,7 @@ func TestOurs(t *testing.T) {
 		if !o.Exact() || o.Granted != setup.Plan.Stock {
 			t.Errorf("%s: %s %s, granted %d of %d", o.Name, o.Verdict, o.Problem, o.Granted, setup.Plan.Stock)
 		}
-		if o.Pause == nil || o.Crash == nil || o.Admin == nil || o.Admin.Cleared == 0 {
+		if o.Pause == nil || o.Crash == nil || o.Admin == nil || o.Admin.Cleared == 0 || w.InRedis() != (o.Failover != nil) {
 			t.Errorf("%s was not tried in everything: %+v", o.Name, o)
 		}
 	}
@@ -121,7 +121,7 @@ func TestSeen(t *testing.T) {
 				t.Fatal(err)
 			}
 			setup := setup
-			setup.Plan.Admin, setup.Plan.Crash, setup.Plan.Pause = c.sale == "admin", c.sale == "crash", c.sale == "pause"
+			setup.Plan.Admin, setup.Plan.Crash, setup.Plan.Pause, setup.Plan.Failover = c.sale == "admin", c.sale == "crash", c.sale == "pause", false
 			for range attempts {
 				o := trial.Run(t.Context(), setup, ways[0])
 				if o.Problem != "" {
@@ -132,6 +132,28 @@ func TestSeen(t *testing.T) {
 				}
 			}
 			t.Errorf("nobody saw that it %s in %d runs: the lab is too weak", c.fault, attempts)
+		})
+	}
+}
+
+// TestFailover: whatever is kept in Redis alone is sold again by a replica that
+// took over and had not heard of it. (TestOurs sees that ours is not.)
+func TestFailover(t *testing.T) {
+	plan := small()
+	plan.Stock, plan.Buyers, plan.Admin, plan.Crash, plan.Pause = 160, 640, false, false, false
+	setup, ways := setup(t, stage.Options{}, plan, "redis", "lock")
+	for _, w := range ways {
+		t.Run(w.Name, func(t *testing.T) {
+			for range attempts {
+				o := trial.Run(t.Context(), setup, w)
+				if o.Problem != "" {
+					t.Fatal(o.Problem)
+				}
+				if w.SurvivesFailover != (o.Failover.Excess()+o.Failover.Lost() > 0) {
+					return
+				}
+			}
+			t.Errorf("nobody saw it break in %d runs: the lab is too weak", attempts)
 		})
 	}
 }

@@ -25,6 +25,10 @@ func (o *Outcome) verdict() string {
 		say(o.Crash.Excess(), "oversold %d when a seller crashed")
 		say(o.Crash.Lost(), "lost %d in a crash")
 	}
+	if o.Failover != nil {
+		say(o.Failover.Excess(), "oversold %d when Redis failed over")
+		say(o.Failover.Lost(), "lost %d in a failover")
+	}
 	if o.Admin != nil && !o.Admin.Obeyed {
 		seen = append(seen, "did not obey the operator")
 	}
