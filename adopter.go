@@ -18,7 +18,9 @@ func (n *node) adoptAll(ctx context.Context) {
 			return
 		}
 		for _, sale := range n.catalog.all() {
-			if _, err := n.adopt(ctx, sale.ID, n.adoptAfter); ctx.Err() == nil {
+			_, err := n.adopt(ctx, sale.ID, n.adoptAfter)
+			n.heedLoss(sale.ID, err)
+			if ctx.Err() == nil {
 				n.complain.about(notAdopted, sale.ID, err)
 			}
 			if mark, err := n.gate.Mark(ctx, sale.ID); err == nil && mark.Epoch != 0 {

@@ -22,6 +22,7 @@ type commons struct {
 	mu        sync.Mutex
 	gate      *memory.Gate
 	sales     map[string]*picture
+	lost      map[string]int64 // the epochs of pictures that it has no more
 	listeners []func(string)
 	full      bool // the journal takes no more
 }
@@ -34,13 +35,16 @@ type picture struct {
 }
 
 func newCommons(c *clock) *commons {
-	return &commons{clock: c, gate: memory.New(), sales: map[string]*picture{}}
+	return &commons{clock: c, gate: memory.New(), sales: map[string]*picture{}, lost: map[string]int64{}}
 }
 
 // lose forgets everything.
 func (c *commons) lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for id, p := range c.sales {
+		c.lost[id] = p.rules.Epoch
+	}
 	c.gate, c.sales = memory.New(), map[string]*picture{}
 }
 
@@ -183,6 +187,9 @@ func (c *commons) Orphans(_ context.Context, sale string, age time.Duration, lim
 	defer c.mu.Unlock()
 	p := c.sales[sale]
 	if p == nil {
+		if epoch := c.lost[sale]; epoch > 0 {
+			return nil, 0, &rushgate.Error{Code: rushgate.Forgot, Epoch: epoch}
+		}
 		return nil, 0, nil
 	}
 	var old []rushgate.Claim

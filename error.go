@@ -47,6 +47,7 @@ type Error struct {
 	Claim      *Claim        // WrongState of a claim: as it is
 	OpensAt    time.Time     // NotOpen
 	RetryAfter time.Duration // Overloaded, Unavailable: when to try again
+	Epoch      int64         // Forgot: of the picture that was lost, if it is known
 
 	Cause error
 }

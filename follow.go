@@ -3,6 +3,7 @@ package rushgate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -154,6 +155,15 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 			}
 			d.Early = d.Early && d.Epoch >= sale.Epoch && d.Version == sale.Version
 		}
+	}
+}
+
+// heedLoss acts on the answer of a shared gate that it has lost a sale. A sale
+// that nobody asks for is mended, too, before its first buyer comes.
+func (n *node) heedLoss(sale string, err error) {
+	var e *Error
+	if errors.As(err, &e) && e.Code == Forgot && e.Epoch > 0 { // otherwise this node never knew the picture
+		n.doubt(sale, e.Epoch)
 	}
 }
 

@@ -115,7 +115,8 @@ type Shared interface {
 	// Orphans returns claims of a sale, granted more than age ago by the
 	// gate's clock and neither settled nor taken back since, at most limit of
 	// them. They are whole: any node can record them. age 0 returns all. The
-	// epoch is that under which they were granted.
+	// epoch is that under which they were granted. A gate that has lost what it
+	// knew answers Forgot, with the epoch.
 	Orphans(ctx context.Context, sale string, age time.Duration, limit int) (claims []Claim, epoch int64, err error)
 
 	// Mend brings to its end what a node left half done within the gate when it

@@ -200,6 +200,19 @@ func TestAGateThatForgot(t *testing.T) {
 	w.audit(t)
 }
 
+// TestAGateThatForgotWhileNobodyBought is built anew before anybody does: the
+// first buyer is not the one who finds out, and the operator sees the stock.
+func TestAGateThatForgotWhileNobodyBought(t *testing.T) {
+	w := newTown(t, 2)
+	w.sell(t, 5)
+	w.gate.lose()
+	eventually(t, "its stock is known", func() bool {
+		st, _, err := w.nodes[1].Stock(ctx, "phones")
+		return err == nil && st[0].Free == 5
+	})
+	w.audit(t)
+}
+
 // TestAcceptedClaimsThatTheGateLost are revoked, and say so.
 func TestAcceptedClaimsThatTheGateLost(t *testing.T) {
 	lazy := &slow{}

@@ -146,8 +146,9 @@ func (s *rushgateSeller) Clear(ctx context.Context) (int, error) {
 	return left, err
 }
 
-// Left asks for the stock, when no claim is on its way any more: what a node
-// that died left in the journal is adopted by another one within seconds.
+// Left asks for the stock, when it can be told and no claim is on its way any
+// more: what a node that died left in the journal is adopted by another one
+// within seconds.
 func (s *rushgateSeller) Left(ctx context.Context) (int, error) {
 	for {
 		engine, err := s.service()
@@ -155,10 +156,11 @@ func (s *rushgateSeller) Left(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		stock, _, err := engine.Stock(ctx, s.sale)
-		if err != nil {
+		switch {
+		case rushgate.CodeOf(err) == rushgate.Unavailable: // a gate that forgot is being built again
+		case err != nil:
 			return 0, err
-		}
-		if stock[0].Unsettled == 0 {
+		case stock[0].Unsettled == 0:
 			return int(stock[0].Free), nil
 		}
 		if !Pause(ctx, 20*time.Millisecond) {

@@ -101,7 +101,7 @@ func (c *call) outcome() error {
 	case c.status == statusNone:
 		return noSale(c.view.id)
 	case c.status == statusForgotten, c.status == statusLost:
-		return forgot(c.view.id)
+		return forgot(c.view)
 	case c.status == statusStale:
 		return rushgate.ErrStale
 	case c.status == statusLoading:

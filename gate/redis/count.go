@@ -130,7 +130,7 @@ func (g *Gate) Count(ctx context.Context, sale string) ([]rushgate.Count, error)
 	var counts []rushgate.Count
 	for _, p := range pictures {
 		if p == nil {
-			return nil, forgot(sale)
+			return nil, forgot(v)
 		}
 		for item, free := range p.free {
 			n, ok := index[item]

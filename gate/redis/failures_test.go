@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -120,6 +121,11 @@ func (s *shop) forgotten() {
 	}
 	if m, err := s.gate.Mark(s.t.Context(), "sale"); err != nil || m != (rushgate.Mark{}) {
 		s.t.Fatalf("the mark of what was forgotten: %+v, %v", m, err)
+	}
+	_, _, err := s.gate.Orphans(s.t.Context(), "sale", 0, 1)
+	var e *rushgate.Error
+	if !errors.As(err, &e) || e.Code != rushgate.Forgot || e.Epoch != s.sale.Epoch {
+		s.t.Fatalf("the orphans of what was forgotten: %v", err)
 	}
 	if s.count(redis.Forgotten) == 0 {
 		s.t.Fatal("nobody was told")

@@ -157,7 +157,7 @@ const (
 )
 
 // forgot is the error of a call that met a picture which cannot be trusted.
-func forgot(sale string) error {
-	return &rushgate.Error{Code: rushgate.Forgot,
-		Message: fmt.Sprintf("Redis has lost what it knew of sale %s; it must be loaded anew", sale)}
+func forgot(v *view) error {
+	return &rushgate.Error{Code: rushgate.Forgot, Epoch: v.lastLost(),
+		Message: fmt.Sprintf("Redis has lost what it knew of sale %s; it must be loaded anew", v.id)}
 }

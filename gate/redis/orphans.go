@@ -28,7 +28,7 @@ func (g *Gate) Orphans(ctx context.Context, sale string, age time.Duration, limi
 	at := v.current()
 	for shard, p := range pictures {
 		if p == nil {
-			return nil, 0, forgot(sale)
+			return nil, 0, forgot(v)
 		}
 		if p.epoch != at.epoch || p.fields["waiting"] == "0" {
 			continue

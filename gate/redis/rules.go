@@ -107,7 +107,7 @@ func (g *Gate) Restock(ctx context.Context, r *rushgate.Restock) (bool, error) {
 		var free int64
 		for _, p := range pictures {
 			if p == nil || p.epoch != pictures[0].epoch {
-				return false, forgot(r.Sale)
+				return false, forgot(v)
 			}
 			free += p.free[r.Item]
 		}
