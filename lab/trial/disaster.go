@@ -20,7 +20,7 @@ type disaster struct {
 // are served, and then with a breath in between; sellers suffer so often at most.
 const (
 	firstStrike = 0.1
-	mostStrikes = 12
+	mostStrikes = 8
 )
 
 // standstill is how long a seller stands still: longer than the lab's locks last.
