@@ -141,6 +141,7 @@ func (d *desk) await(ctx context.Context, id ID) (c Claim, err error) {
 // under an epoch that is over will be refused, and what it grants by rules that the
 // ledger does not have may be recorded by others: nobody hears of that early.
 func (n *node) heed(asks []Ask, decisions []Decision) {
+	began := time.Now()
 	for i := range decisions {
 		d, sale := &decisions[i], n.catalog.sale(asks[i].Sale)
 		switch {
@@ -148,6 +149,8 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 		case d.Code == Forgot || d.Code == NotFound && sale.Item(asks[i].Item) != nil:
 			n.doubt(sale.ID, cmp.Or(d.Epoch, sale.Epoch)) // the catalog may know of the load that mends it
 			d.Code = Unavailable
+		case d.Code == Frozen && !sale.Frozen && !n.frozen(sale.ID, began):
+			d.Code = Unavailable // no operator did it: the gate stands still, to be mended
 		case d.Code == Granted:
 			if d.Epoch > sale.Epoch || d.Version > sale.Version {
 				n.catchUp(sale.ID, Mark{Epoch: d.Epoch, Version: d.Version})
@@ -156,6 +159,16 @@ func (n *node) heed(asks []Ask, decisions []Decision) {
 			d.Early = d.Early && d.Epoch >= sale.Epoch && d.Version == sale.Version
 		}
 	}
+}
+
+// frozen says whether an operator froze a sale, as the ledger has it since a moment.
+func (n *node) frozen(sale string, since time.Time) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	if err := n.lookSince(ctx, since); err != nil {
+		n.log.Warn("the ledger cannot be read", "error", err)
+	}
+	return n.catalog.sale(sale).Frozen
 }
 
 // heedLoss acts on the answer of a shared gate that it has lost a sale. A sale

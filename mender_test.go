@@ -165,8 +165,12 @@ func TestAMendTellsNobodyYesThatItWillRevoke(t *testing.T) {
 	slow.hold(grants)
 	var told []rushgate.Claim
 	ask := func(node int, user string) {
-		if r, err := w.at(node, user); err == nil {
+		r, err := w.at(node, user)
+		if err == nil {
 			told = append(told, r.Claim)
+		}
+		if rushgate.CodeOf(err) == rushgate.Frozen {
+			t.Errorf("%s hears that an operator froze the sale: it is being mended", user)
 		}
 	}
 	ask(1, "ann")
