@@ -35,8 +35,10 @@ func (silence) Printf(context.Context, string, ...any) {}
 
 // openRedis connects as an ordinary program does: a pool with a connection for
 // each buyer who is being served, and no retries behind the seller's back.
-func openRedis(p Place) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: p.Redis[0], Username: p.RedisUser, Password: p.RedisPassword, PoolSize: p.Connections,
+func openRedis(p Place) *redis.Client { return openRedisAt(p, p.Redis[0]) }
+
+func openRedisAt(p Place, addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, PoolSize: p.Connections,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
 }
 
