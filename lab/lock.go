@@ -6,10 +6,13 @@ import (
 	"time"
 )
 
-// Lease is how long a lock of the lab is kept. Real shops take seconds; it is
-// short so that the disasters of the lab, which outlast it, do not take
-// all evening.
-const Lease = 150 * time.Millisecond
+// How long a lock is kept: as in a real shop while nothing goes wrong, so that a
+// machine that is merely busy takes nobody's lock away; and a moment in the
+// disasters of the lab, which outlast it and are not to take all evening.
+const (
+	UsualLease = 10 * time.Second
+	Lease      = 150 * time.Millisecond
+)
 
 // lockTries is how often a buyer tries to get the lock, and lockPause how long
 // it waits in between: the articles spin, too.

@@ -85,7 +85,7 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 	}
 	s.places++
 	number := strconv.Itoa(s.places)
-	p := lab.Place{Redis: s.redis, RedisUser: s.user.Username(), Prefix: "rushgate-lab:" + number + ":", Folder: filepath.Join(s.dir, number), Lease: lab.Lease, Connections: s.opts.Connections}
+	p := lab.Place{Redis: s.redis, RedisUser: s.user.Username(), Prefix: "rushgate-lab:" + number + ":", Folder: filepath.Join(s.dir, number), Lease: lab.UsualLease, Connections: s.opts.Connections}
 	p.RedisPassword, _ = s.user.Password()
 	if err := os.Mkdir(p.Folder, 0o700); err != nil {
 		return p, err

@@ -135,7 +135,7 @@ func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 	if err != nil {
 		return nil, err
 	}
-	place.Work = work
+	place.Work, place.Lease = work, lab.Lease
 	b, err := r.suffer(ctx, place, d)
 	if err != nil {
 		return nil, err
