@@ -19,7 +19,7 @@ import (
 
 // labCmd takes the classic ways to sell, and ours, through the same sales.
 type labCmd struct {
-	Strategy    []string      `placeholder:"WAY,…" help:"Ways to try: names, beginnings of names, or a family (redis, lock, sql, rushgate). Default: all. --list shows them."`
+	Strategy    []string      `placeholder:"WAY,…" help:"Ways to try: names, beginnings of names (redis, lock, sql, rushgate), or their ends (postgres). Default: all. --list shows them."`
 	Stock       int           `default:"1000" help:"Units of each sale."`
 	Buyers      int           `default:"5000" help:"People who want one; every tenth clicks twice."`
 	Connections int           `default:"64" help:"People who are served at the same time."`
