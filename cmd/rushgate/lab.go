@@ -31,7 +31,7 @@ type labCmd struct {
 	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (redis://user:password@host:port where it asks for one), three for Redlock. Default: private ones, started if redis-server is installed."`
 	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database. Default: a private one."`
 	MariaDB     string        `name:"mariadb" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database. Default: a private one."`
-	Out         []string      `placeholder:"FILE" help:"Write the report: a page, or JSON with a name that ends in .json. May be given twice."`
+	Out         []string      `sep:"none" placeholder:"FILE" help:"Write the report: a page if the name ends in .html, all numbers if it ends in .json. May be given twice."`
 	List        bool          `help:"List the ways and end."`
 }
 
@@ -65,16 +65,16 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 		return err
 	}
 	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan}
-	err = l.experiment(ctx, newScreen(w.out), r, ways)
+	ctx, s, leave := watched(ctx, newScreen(w.out))
+	defer leave()
+	err = l.experiment(ctx, s, r, ways)
 	r.Seconds = time.Since(r.Made).Seconds()
 	r.Partial = r.Partial || err != nil
-	if err := files.write(r); err != nil {
-		return err
+	written, failed := files.write(r)
+	for _, name := range written {
+		fmt.Fprintln(w.out, "written:", name)
 	}
-	for _, f := range files {
-		fmt.Fprintln(w.out, "written:", f.Name())
-	}
-	return err
+	return errors.Join(err, failed)
 }
 
 func (l *labCmd) plan() trial.Plan {
@@ -113,7 +113,7 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 		r.Ways = append(r.Ways, o)
 		r.Partial = r.Partial || o.Problem != ""
 		if ctx.Err() != nil {
-			return errors.New("interrupted: the report has what was learned until then")
+			return errors.New("interrupted: this is what was learned until then")
 		}
 	}
 	show.end(r)

@@ -1,14 +1,51 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"rushgate/lab/report"
 	"rushgate/lab/trial"
 )
+
+// watched is a context that ends when nobody watches any more: the terminal was
+// closed (SIGHUP), or the program that read the output ended, as in `rushgate lab
+// | head`. To die of it would leave servers' folders behind.
+func watched(ctx context.Context, s *screen) (context.Context, *screen, func()) {
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		context.AfterFunc(ctx, stop)
+	}
+	ctx, leave := context.WithCancel(ctx)
+	broken := make(chan os.Signal, 1) // read by nobody: what matters is that a write fails instead
+	signal.Notify(broken, syscall.SIGPIPE)
+	open := *s
+	open.w = audience{s.w, leave}
+	return ctx, &open, func() { signal.Stop(broken); leave() }
+}
+
+// audience is a writer that tells when it cannot be written to.
+type audience struct {
+	io.Writer
+	left func()
+}
+
+// Write writes, or tells.
+func (a audience) Write(b []byte) (int, error) {
+	n, err := a.Writer.Write(b)
+	if err != nil {
+		a.left()
+	}
+	return n, err
+}
 
 // labScreen shows a lab while it works: the table grows by a row for each way,
 // and below it moves the one that is being tried.

@@ -69,6 +69,10 @@ func TestLabRefusesWithOneLine(t *testing.T) {
 		"no connections":   {[]string{"--connections", "0"}, []string{"--connections 0"}},
 		"too long":         {[]string{"--duration", "1h"}, []string{"--duration 1h0m0s", "1m0s"}},
 		"no such folder":   {[]string{"--out", "/nowhere/lab.html"}, []string{"--out", "/nowhere/lab.html"}},
+		"too much stock":   {[]string{"--stock", "2000000"}, []string{"--stock 2000000: must be 1 to 1000000"}},
+		"mistyped":         {[]string{"--strategy", "redis-lau"}, []string{"did you mean redis-lua?"}},
+		"no name":          {[]string{"--out", ""}, []string{"--out", "ends in .html"}},
+		"what kind":        {[]string{"--out", "lab.csv"}, []string{`"lab.csv"`, ".html", ".json"}},
 		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"nothing to try", "127.0.0.1:1"}},
 		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "mysql://127.0.0.1:1/x"}, []string{"nothing to try", "127.0.0.1:1"}},
 	} {
