@@ -74,8 +74,7 @@ func openFenced(p Place) (Seller, error) {
 
 func openRueidis(p Place, addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, Username: p.RedisUser, Password: p.RedisPassword,
-		ForceSingleClient: true,
-		DisableCache:      true, DisableRetry: true})
+		SelectDB: p.RedisDB, TLSConfig: p.redisTLS(), ForceSingleClient: true, DisableCache: true, DisableRetry: true})
 }
 
 // Buy locks, reads, and writes behind the fence.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
 	"strconv"
 	"strings"
 
@@ -38,8 +39,24 @@ func (silence) Printf(context.Context, string, ...any) {}
 func openRedis(p Place) *redis.Client { return openRedisAt(p, p.Redis[0]) }
 
 func openRedisAt(p Place, addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, PoolSize: p.Connections,
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
+	options := p.RedisOptions(addr)
+	options.PoolSize = p.Connections
+	return redis.NewClient(options)
+}
+
+// RedisOptions says how to connect to one of the place's Redis.
+func (p *Place) RedisOptions(addr string) *redis.Options {
+	return &redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, DB: p.RedisDB, TLSConfig: p.redisTLS(),
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true}
+}
+
+// redisTLS returns how to speak TLS, which knows the server by the host's name;
+// nil where it is not spoken.
+func (p *Place) redisTLS() *tls.Config {
+	if !p.RedisTLS {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
 func newRedisShop(p Place) redisShop {

@@ -39,15 +39,10 @@ func dialects() []dialect {
 func openPostgres(p Place) (*sql.DB, error) { return sql.Open("pgx", p.Postgres) }
 
 func openMariaDB(p Place) (*sql.DB, error) {
-	rest, ok := strings.CutPrefix(p.MariaDB, "mysql://")
-	who, where, found := strings.Cut(rest, "@")
-	host, database, slash := strings.Cut(where, "/")
-	if !ok || !found || !slash {
-		return nil, errors.New("the address of MariaDB is not mysql://user:password@host:port/database")
+	cfg, err := MariaDBConfig(p.MariaDB)
+	if err != nil {
+		return nil, err
 	}
-	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, _ = strings.Cut(who, ":")
-	cfg.Net, cfg.Addr, cfg.DBName = "tcp", host, database
 	cfg.InterpolateParams = true // one round trip for a statement
 	cfg.ClientFoundRows = true
 	cfg.Logger = &mysql.NopLogger{} // a seller that dies says nothing

@@ -28,9 +28,9 @@ type labCmd struct {
 	Crash       bool          `default:"true" negatable:"" help:"A sale in which sellers are killed and started again."`
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`
-	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (redis://user:password@host:port where it asks for one), three for Redlock. Default: private ones, started if redis-server is installed."`
-	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database. Default: a private one."`
-	MariaDB     string        `name:"mariadb" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database. Default: a private one."`
+	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (or redis://user:password@host:port/db, rediss:// for TLS), three for Redlock. Default: private ones, started if redis-server is installed."`
+	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database?sslmode=… Default: a private one."`
+	MariaDB     string        `name:"mariadb" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database?tls=true. Default: a private one."`
 	Out         []string      `sep:"none" placeholder:"FILE" help:"Write the report: a page if the name ends in .html, all numbers if it ends in .json. May be given twice."`
 	List        bool          `help:"List the ways and end."`
 }
@@ -60,6 +60,10 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	if err := plan.Validate(); err != nil {
 		return err
 	}
+	options := l.stage(ways)
+	if err := options.Validate(); err != nil {
+		return err
+	}
 	files, err := openReports(l.Out)
 	if err != nil {
 		return err
@@ -67,7 +71,7 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan}
 	ctx, s, leave := watched(ctx, newScreen(w.out))
 	defer leave()
-	err = l.experiment(ctx, s, r, ways)
+	err = l.experiment(ctx, s, r, options, ways)
 	r.Seconds = time.Since(r.Made).Seconds()
 	r.Partial = r.Partial || err != nil
 	written, failed := files.write(r)
@@ -82,12 +86,17 @@ func (l *labCmd) plan() trial.Plan {
 		Crash: l.Crash, Pause: l.Pause, Admin: l.Admin}
 }
 
-// experiment takes the ways through their sales, one after the other.
-func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, ways []lab.Way) error {
+// stage says where to sell.
+func (l *labCmd) stage(ways []lab.Way) stage.Options {
 	options := stage.Options{Redis: l.Redis, Postgres: l.Postgres, MariaDB: l.MariaDB, Connections: l.Connections}
 	for i := range ways {
 		options.Needs = append(options.Needs, ways[i].Needs...)
 	}
+	return options
+}
+
+// experiment takes the ways through their sales, one after the other.
+func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, options stage.Options, ways []lab.Way) error {
 	lab.Silence()
 	s.line("%s", s.faint("starting the servers …"))
 	place, err := stage.Open(ctx, options)

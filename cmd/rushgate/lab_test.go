@@ -73,8 +73,8 @@ func TestLabRefusesWithOneLine(t *testing.T) {
 		"mistyped":         {[]string{"--strategy", "redis-lau"}, []string{"did you mean redis-lua?"}},
 		"no name":          {[]string{"--out", ""}, []string{"--out", "ends in .html"}},
 		"what kind":        {[]string{"--out", "lab.csv"}, []string{`"lab.csv"`, ".html", ".json"}},
-		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"nothing to try", "127.0.0.1:1"}},
-		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "mysql://127.0.0.1:1/x"}, []string{"nothing to try", "127.0.0.1:1"}},
+		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"--redis: ", "127.0.0.1:1"}},
+		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "127.0.0.1:1", "--out", "/nowhere/lab.html"}, []string{"--mariadb: write mysql://"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fails(t, command(t, append([]string{"lab"}, c.args...)...), c.words...)

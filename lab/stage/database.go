@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"rushgate/lab"
 )
 
 // database is a server with databases, of which the lab makes some.
@@ -35,11 +36,15 @@ func openDatabase(ctx context.Context, driver, address string) (*database, error
 		return d, errors.New("the address is not a URL: scheme://user:password@host:port/database")
 	}
 	d.url = u
-	dsn := address
 	if driver == "mysql" {
-		dsn = mysqlDSN(u)
+		var cfg *mysql.Config
+		if cfg, err = lab.MariaDBConfig(address); err == nil {
+			d.db, err = sql.Open(driver, cfg.FormatDSN())
+		}
+	} else {
+		d.db, err = sql.Open(driver, address)
 	}
-	if d.db, err = sql.Open(driver, dsn); err != nil {
+	if err != nil {
 		return d, err
 	}
 	d.db.SetMaxOpenConns(2)
@@ -56,14 +61,6 @@ func openDatabase(ctx context.Context, driver, address string) (*database, error
 		d.counts = err == nil
 	}
 	return d, nil
-}
-
-func mysqlDSN(u *url.URL) string {
-	cfg := mysql.NewConfig()
-	cfg.User = u.User.Username()
-	cfg.Passwd, _ = u.User.Password()
-	cfg.Net, cfg.Addr, cfg.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
-	return cfg.FormatDSN()
 }
 
 // bears is an error if the server takes fewer connections than are asked for.

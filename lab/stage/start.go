@@ -42,14 +42,15 @@ func (s *Stage) start(ctx context.Context) {
 	all.Wait()
 	if err := s.missing[lab.Redis]; err != nil {
 		s.missing[lab.ThreeRedis] = err
-	} else if len(s.redis) < 3 {
+	} else if len(s.redis.Redis) < 3 {
 		s.missing[lab.ThreeRedis] = errFewRedis
 	}
 }
 
 func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 	if len(s.opts.Redis) > 0 {
-		if err := s.parseRedis(); err != nil {
+		var err error
+		if s.redis, err = parseRedis(s.opts.Redis); err != nil {
 			return nil, err
 		}
 		return func() { _ = s.clean(context.WithoutCancel(ctx)) }, s.reach(ctx)
@@ -74,7 +75,7 @@ func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 			return end, err
 		}
 		servers = append(servers, r)
-		s.redis = append(s.redis, r.Addr)
+		s.redis.Redis = append(s.redis.Redis, r.Addr)
 	}
 	return end, nil
 }

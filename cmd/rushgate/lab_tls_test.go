@@ -1,0 +1,12 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rushgate/internal/binary"
+	"rushgate/internal/testenv"
+)
