@@ -54,7 +54,7 @@ type fencedSeller struct {
 }
 
 func openFenced(p Place) (Seller, error) {
-	client, err := openRueidis(p, p.Redis[0])
+	client, err := p.OpenRueidis(p.Redis[0])
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,8 @@ func openFenced(p Place) (Seller, error) {
 		read: newScript(fencedReadLua), write: newScript(fencedWriteLua)}, nil
 }
 
-func openRueidis(p Place, addr string) (rueidis.Client, error) {
+// OpenRueidis connects to one of the place's Redis with the client of our locks.
+func (p *Place) OpenRueidis(addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, Username: p.RedisUser, Password: p.RedisPassword,
 		SelectDB: p.RedisDB, TLSConfig: p.redisTLS(), ForceSingleClient: true, DisableCache: true, DisableRetry: true})
 }

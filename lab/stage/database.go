@@ -2,10 +2,12 @@ package stage
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -20,8 +22,9 @@ type database struct {
 	url    *url.URL
 	db     *sql.DB
 	made   []string
-	shop   string // the address of the database that sales share
-	counts bool   // PostgreSQL: it has pg_stat_statements
+	holder *sql.Conn // has the server for this lab; nil: it is private
+	shop   string    // the address of the database that sales share
+	counts bool      // PostgreSQL: it has pg_stat_statements
 }
 
 // reachWithin bounds the first word with a server.
@@ -97,7 +100,7 @@ func (d *database) place(ctx context.Context, fresh bool, number string) (string
 
 // make makes an empty database, and returns its address.
 func (d *database) make(ctx context.Context, number string) (string, error) {
-	name := fmt.Sprintf("rushgate_lab_%d_%s", time.Now().Unix(), number)
+	name := "rushgate_lab_" + strings.ToLower(rand.Text()[:10]) + "_" + number
 	if _, err := d.db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", fmt.Errorf("the lab needs a database of its own at %s, and cannot make one: %w", d.url.Host, err)
 	}
@@ -144,5 +147,8 @@ func (d *database) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), reachWithin)
 	defer cancel()
 	_ = d.drop(ctx)
+	if d.holder != nil {
+		_ = d.holder.Close()
+	}
 	_ = d.db.Close()
 }

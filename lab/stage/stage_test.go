@@ -106,6 +106,51 @@ func TestGiven(t *testing.T) {
 	}
 }
 
+// TestTwoLabs: a server that was given has one lab at a time, and the one that is
+// there is not disturbed by the refusal of the other.
+func TestTwoLabs(t *testing.T) {
+	r, pg, maria := testenv.Redis(t), testenv.PostgreSQL(t), testenv.MariaDB(t)
+	for flag, c := range map[string]struct {
+		opts stage.Options
+		way  string
+	}{
+		"--redis":    {stage.Options{Redis: []string{r.Addr}}, "redis-lua"},
+		"--postgres": {stage.Options{Postgres: pg.URL("postgres")}, "sql-unique-postgres"},
+		"--mariadb":  {stage.Options{MariaDB: maria.URL("mysql")}, "sql-unique-mariadb"},
+	} {
+		t.Run(flag, func(t *testing.T) {
+			s, ways := open(t, c.opts, c.way)
+			place, err := s.Place(t.Context(), ways[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			seller, err := ways[0].Open(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer seller.Close()
+			if err := seller.Begin(t.Context(), 7); err != nil {
+				t.Fatal(err)
+			}
+			c.opts.Connections, c.opts.Needs = 8, ways[0].Needs
+			second, err := stage.Open(t.Context(), c.opts)
+			if err == nil {
+				second.Close()
+			}
+			tells(t, err, flag+": ", "another lab is at work there")
+			if left, err := seller.Left(t.Context()); left != 7 || err != nil {
+				t.Errorf("%d are left of the first lab's 7, %v", left, err)
+			}
+			s.Close()
+			third, err := stage.Open(t.Context(), c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			third.Close()
+		})
+	}
+}
+
 // TestTooManyConnections: the server says so before the crowd finds out.
 func TestTooManyConnections(t *testing.T) {
 	pg := testenv.PostgreSQL(t, "max_connections=20")
