@@ -3,6 +3,8 @@ package lab
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"strconv"
 	"strings"
 
@@ -65,10 +67,20 @@ func newRedisShop(p Place) redisShop {
 
 // Begin forgets everything: the Redis is the lab's own for this sale.
 func (s redisShop) Begin(ctx context.Context, units int) error {
-	if err := s.forget(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	return s.db.Set(ctx, keyStock, units, 0).Err()
+}
+
+// prepare opens the connections, as a shop does before its sale, and forgets the
+// sale before.
+func (s redisShop) prepare(ctx context.Context) error {
+	err := atOnce(s.db.Options().PoolSize, func() (io.Closer, error) {
+		conn := s.db.Conn()
+		return conn, conn.Ping(ctx).Err()
+	})
+	return errors.Join(err, s.forget(ctx))
 }
 
 // forget removes the keys of the lab, and no others.

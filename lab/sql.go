@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -78,8 +79,19 @@ func newSQLShop(d dialect, p Place, unique bool) (sqlShop, error) {
 	return sqlShop{db: db, dialect: d, work: work(p.Work), unique: unique}, nil
 }
 
-// Begin makes the tables anew.
+// Begin opens the connections, as a shop does before its sale, and makes the
+// tables anew.
 func (s sqlShop) Begin(ctx context.Context, units int) error {
+	err := atOnce(s.db.Stats().MaxOpenConnections, func() (io.Closer, error) {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	})
+	if err != nil {
+		return err
+	}
 	unique := ""
 	if s.unique {
 		unique = " UNIQUE"
@@ -98,7 +110,7 @@ func (s sqlShop) Begin(ctx context.Context, units int) error {
 	if s.unique {
 		return nil
 	}
-	_, err := s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
+	_, err = s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
 	return err
 }
 
