@@ -101,6 +101,9 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, op
 	s.line("%s", s.faint("starting the servers …"))
 	place, err := stage.Open(ctx, options)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted before anything was tried")
+		}
 		return err
 	}
 	defer place.Close()
@@ -112,10 +115,13 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, op
 	if r.Partial = len(r.Notes) > 0; len(ways) == 0 {
 		return fmt.Errorf("nothing to try: %s", strings.Join(r.Notes, "; "))
 	}
+	if r.Plan.Buyers < r.Plan.Stock {
+		r.Notes = append(r.Notes, "fewer buyers than units: nobody competes for the last one, and hardly anything can break")
+	}
 	watch := &trial.Watch{}
 	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Count: place.Count, Watch: watch,
 		Command: func() *exec.Cmd { return exec.Command(seller, sellerCommand) }}
-	show := labScreen{screen: s, watch: watch, ways: len(ways)}
+	show := labScreen{screen: s, watch: watch, ways: len(ways), table: report.NewTable(s.width)}
 	show.begin(r)
 	for i := range ways {
 		o := show.follow(i, func() trial.Outcome { return trial.Run(ctx, setup, ways[i]) })

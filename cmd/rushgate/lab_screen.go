@@ -53,6 +53,7 @@ type labScreen struct {
 	*screen
 	watch *trial.Watch
 	ways  int
+	table report.Table
 }
 
 func (s labScreen) begin(r *report.Report) {
@@ -60,8 +61,11 @@ func (s labScreen) begin(r *report.Report) {
 	for _, n := range r.Notes {
 		s.line("%s", n)
 	}
+	if s.table.Hidden > 0 {
+		s.line("%s", s.faint(fmt.Sprintf("%d columns need a wider terminal; --out has them all", s.table.Hidden)))
+	}
 	s.line("")
-	report.WriteHead(s.w)
+	s.table.WriteHead(s.w)
 }
 
 // follow tries one way, shows how it goes, and then its row.
@@ -74,7 +78,7 @@ func (s labScreen) follow(number int, try func() trial.Outcome) trial.Outcome {
 	o := try()
 	close(stop)
 	wg.Wait()
-	report.WriteRow(s.w, &o)
+	s.table.WriteRow(s.w, &o)
 	return o
 }
 
@@ -89,8 +93,12 @@ func (s labScreen) move(number int, stop <-chan struct{}) {
 			return
 		case <-tick.C:
 			n := s.watch.Look()
-			fmt.Fprintf(s.w, "\r\x1b[2K%s %s", s.faint(fmt.Sprintf("%2d/%d %s, %s", number+1, s.ways, n.Way, n.Sale)),
-				s.bar(n.Asked, n.Buyers*11/10))
+			text, bar := fmt.Sprintf("%2d/%d %s, %s", number+1, s.ways, n.Way, n.Sale), s.bar(n.Asked, n.Buyers*11/10)
+			if s.width > 0 { // a line that wraps cannot be taken back
+				text = text[:min(len(text), s.width-1)]
+				bar = string([]rune(bar)[:min(barWidth, max(s.width-len(text)-2, 0))])
+			}
+			fmt.Fprintf(s.w, "\r\x1b[2K%s %s", s.faint(text), bar)
 		}
 	}
 }
@@ -109,6 +117,9 @@ func (s labScreen) end(r *report.Report) {
 		}
 	}
 	s.line("")
+	if len(names) == 0 {
+		names = []string{"none"}
+	}
 	s.line("exact in everything that was tried: %s", s.green(strings.Join(names, ", ")))
 	for i := range r.Ways {
 		if o := &r.Ways[i]; o.Exact() && !o.Durable {
