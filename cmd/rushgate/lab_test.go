@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,14 @@ func TestLabRefusesWithOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fails(t, command(t, append([]string{"lab"}, c.args...)...), c.words...)
 		})
+	}
+}
+
+// TestLabTooFewFiles: a limit of the system is told before the sellers meet it.
+func TestLabTooFewFiles(t *testing.T) {
+	out, err := exec.Command("sh", "-c", "ulimit -n 256 && exec "+program+" lab --strategy redis-lua --connections 1024").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "may have 256 files open") || !strings.Contains(string(out), "--connections 1024") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -39,7 +39,7 @@ type Stage struct {
 // error: whoever gives an address does not want to do without. The caller closes
 // the stage.
 func Open(ctx context.Context, opts Options) (*Stage, error) {
-	if err := opts.Validate(); err != nil {
+	if err := cmp.Or(opts.Validate(), enoughFiles(opts.Connections)); err != nil {
 		return nil, err
 	}
 	s := &Stage{opts: opts, missing: map[lab.Need]error{}}
