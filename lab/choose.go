@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Choose returns the ways that are meant: each word is a name, or the beginning
-// of names up to a dash. No word means all.
+// Choose returns the ways that are meant: each word is a name, the beginning of
+// names up to a dash (redis), or, where none begins so, their end (postgres). No
+// word means all.
 func Choose(words []string) ([]Way, error) {
 	all := All()
 	if len(words) == 0 {
@@ -14,14 +15,12 @@ func Choose(words []string) ([]Way, error) {
 	}
 	wanted := map[string]bool{}
 	for _, word := range words {
-		found := false
-		for _, w := range all {
-			if word == "all" || w.Name == word || strings.HasPrefix(w.Name, word+"-") {
-				wanted[w.Name], found = true, true
-			}
+		names := called(strings.ToLower(strings.TrimSpace(word)))
+		if len(names) == 0 {
+			return nil, unknown(word)
 		}
-		if !found {
-			return nil, fmt.Errorf("--strategy %q: there is no such way; there are %s", word, strings.Join(Names(), ", "))
+		for _, name := range names {
+			wanted[name] = true
 		}
 	}
 	var ways []Way
@@ -31,6 +30,77 @@ func Choose(words []string) ([]Way, error) {
 		}
 	}
 	return ways, nil
+}
+
+// called returns the names that a word stands for.
+func called(word string) (names []string) {
+	if word == "all" {
+		return Names()
+	}
+	for _, fits := range []func(string) bool{
+		func(name string) bool { return strings.HasPrefix(name+"-", word+"-") },
+		func(name string) bool { return strings.HasSuffix(name, "-"+word) },
+	} {
+		for _, name := range Names() {
+			if word != "" && fits(name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			return names
+		}
+	}
+	return nil
+}
+
+// unknown says what may have been meant, or what there is.
+func unknown(word string) error {
+	meant := strings.ToLower(strings.TrimSpace(word))
+	near, least := "", max(len(meant)/3, 1)+1 // more letters make another word
+	for _, known := range known() {
+		if d := distance(meant, known); d < least && len(meant) > 1 {
+			near, least = known, d
+		}
+	}
+	if near != "" {
+		return fmt.Errorf("--strategy %q: there is no such way: did you mean %s? --list shows them all", word, near)
+	}
+	return fmt.Errorf("--strategy %q: there is no such way; there are %s", word, strings.Join(Names(), ", "))
+}
+
+// known returns what Choose takes.
+func known() (all []string) {
+	for _, name := range Names() {
+		all = append(all, name)
+		for i, c := range name {
+			if c == '-' {
+				all = append(all, name[:i], name[i+1:])
+			}
+		}
+	}
+	return all
+}
+
+// distance is how many letters have to be put in, taken out or exchanged to make
+// one word of another (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // Stopgap says that a way is a classic on SQLite: it is tried where no server is,

@@ -51,7 +51,7 @@ func lockedWay(w Way, newMutex func(*redis.Client, time.Duration) mutex) Way {
 	w.Needs = []Need{Redis}
 	w.Open = func(_ context.Context, p Place) (Seller, error) {
 		shop := newRedisShop(p)
-		return lockedShop{redisShop: shop, mutex: newMutex(shop.db, p.Lease), tries: lockTries}, nil
+		return lockedShop{redisShop: shop, mutex: newMutex(shop.db, p.Lease), tries: lockTries, pause: lockPause}, nil
 	}
 	return w
 }

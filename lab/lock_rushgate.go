@@ -56,7 +56,7 @@ type fencedSeller struct {
 }
 
 func openFenced(p Place) (Seller, error) {
-	client, err := openRueidis(p, p.Redis[0])
+	client, err := p.OpenRueidis(p.Redis[0])
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +74,10 @@ func openFenced(p Place) (Seller, error) {
 		read: newScript(fencedReadLua), write: newScript(fencedWriteLua)}, nil
 }
 
-func openRueidis(p Place, addr string) (rueidis.Client, error) {
+// OpenRueidis connects to one of the place's Redis with the client of our locks.
+func (p *Place) OpenRueidis(addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, Username: p.RedisUser, Password: p.RedisPassword,
-		ForceSingleClient: true,
-		DisableCache:      true, DisableRetry: true})
+		SelectDB: p.RedisDB, TLSConfig: p.redisTLS(), ForceSingleClient: true, DisableCache: true, DisableRetry: true})
 }
 
 // Buy locks, reads, and writes behind the fence.

@@ -2,6 +2,9 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"io"
 	"strconv"
 	"strings"
 
@@ -35,9 +38,27 @@ func (silence) Printf(context.Context, string, ...any) {}
 
 // openRedis connects as an ordinary program does: a pool with a connection for
 // each buyer who is being served, and no retries behind the seller's back.
-func openRedis(p Place) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: p.Redis[0], Username: p.RedisUser, Password: p.RedisPassword, PoolSize: p.Connections,
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
+func openRedis(p Place) *redis.Client { return openRedisAt(p, p.Redis[0]) }
+
+func openRedisAt(p Place, addr string) *redis.Client {
+	options := p.RedisOptions(addr)
+	options.PoolSize = p.Connections
+	return redis.NewClient(options)
+}
+
+// RedisOptions says how to connect to one of the place's Redis.
+func (p *Place) RedisOptions(addr string) *redis.Options {
+	return &redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, DB: p.RedisDB, TLSConfig: p.redisTLS(),
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true}
+}
+
+// redisTLS returns how to speak TLS, which knows the server by the host's name;
+// nil where it is not spoken.
+func (p *Place) redisTLS() *tls.Config {
+	if !p.RedisTLS {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
 func newRedisShop(p Place) redisShop {
@@ -46,10 +67,20 @@ func newRedisShop(p Place) redisShop {
 
 // Begin forgets everything: the Redis is the lab's own for this sale.
 func (s redisShop) Begin(ctx context.Context, units int) error {
-	if err := s.forget(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	return s.db.Set(ctx, keyStock, units, 0).Err()
+}
+
+// prepare opens the connections, as a shop does before its sale, and forgets the
+// sale before.
+func (s redisShop) prepare(ctx context.Context) error {
+	err := atOnce(s.db.Options().PoolSize, func() (io.Closer, error) {
+		conn := s.db.Conn()
+		return conn, conn.Ping(ctx).Err()
+	})
+	return errors.Join(err, s.forget(ctx))
 }
 
 // forget removes the keys of the lab, and no others.

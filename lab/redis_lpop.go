@@ -33,7 +33,7 @@ type lpopSeller struct{ redisShop }
 
 // Begin prepares the units.
 func (s lpopSeller) Begin(ctx context.Context, units int) error {
-	if err := s.forget(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	return s.Restock(ctx, units)

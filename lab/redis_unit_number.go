@@ -45,7 +45,7 @@ type unitSeller struct {
 
 // Begin says how many numbers there are.
 func (s unitSeller) Begin(ctx context.Context, units int) error {
-	if err := s.forget(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	return s.Restock(ctx, units)

@@ -14,7 +14,8 @@ import (
 // It holds: the order is written in the same transaction as the deduction, so a
 // crash cannot fall between them. Its price is that of all buyers who read the
 // same number one gets through and the others are turned away although there
-// is stock; the more come, the more work is done for nothing. The articles also
+// is stock; the more come, the more work is done for nothing. (Who tries again in a
+// loop turns fewer away, and does that work as often.) The articles also
 // mend a number below zero, which only somebody else can have made. (Mending is
 // a write, too: it is done in the transaction, or it could wipe out a restock.)
 func redisWatch() Way {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"rushgate/app"
@@ -27,7 +28,13 @@ func rushgateRedis() Way {
 		Open: func(ctx context.Context, p Place) (Seller, error) {
 			return openRushgate(ctx, p, func(cfg *app.Config) {
 				gate := url.URL{Scheme: "redis", Host: p.Redis[0], RawQuery: "prefix=" + p.Prefix}
-				if p.RedisPassword != "" {
+				if p.RedisTLS {
+					gate.Scheme = "rediss"
+				}
+				if p.RedisDB != 0 {
+					gate.Path = "/" + strconv.Itoa(p.RedisDB)
+				}
+				if p.RedisUser != "" || p.RedisPassword != "" {
 					gate.User = url.UserPassword(p.RedisUser, p.RedisPassword)
 				}
 				cfg.Gate, cfg.Ledger = gate.String(), p.Postgres

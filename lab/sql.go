@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,15 +40,10 @@ func dialects() []dialect {
 func openPostgres(p Place) (*sql.DB, error) { return sql.Open("pgx", p.Postgres) }
 
 func openMariaDB(p Place) (*sql.DB, error) {
-	rest, ok := strings.CutPrefix(p.MariaDB, "mysql://")
-	who, where, found := strings.Cut(rest, "@")
-	host, database, slash := strings.Cut(where, "/")
-	if !ok || !found || !slash {
-		return nil, errors.New("the address of MariaDB is not mysql://user:password@host:port/database")
+	cfg, err := MariaDBConfig(p.MariaDB)
+	if err != nil {
+		return nil, err
 	}
-	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, _ = strings.Cut(who, ":")
-	cfg.Net, cfg.Addr, cfg.DBName = "tcp", host, database
 	cfg.InterpolateParams = true // one round trip for a statement
 	cfg.ClientFoundRows = true
 	cfg.Logger = &mysql.NopLogger{} // a seller that dies says nothing
@@ -83,8 +79,19 @@ func newSQLShop(d dialect, p Place, unique bool) (sqlShop, error) {
 	return sqlShop{db: db, dialect: d, work: work(p.Work), unique: unique}, nil
 }
 
-// Begin makes the tables anew.
+// Begin opens the connections, as a shop does before its sale, and makes the
+// tables anew.
 func (s sqlShop) Begin(ctx context.Context, units int) error {
+	err := atOnce(s.db.Stats().MaxOpenConnections, func() (io.Closer, error) {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	})
+	if err != nil {
+		return err
+	}
 	unique := ""
 	if s.unique {
 		unique = " UNIQUE"
@@ -103,7 +110,7 @@ func (s sqlShop) Begin(ctx context.Context, units int) error {
 	if s.unique {
 		return nil
 	}
-	_, err := s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
+	_, err = s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
 	return err
 }
 

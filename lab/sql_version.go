@@ -7,7 +7,7 @@ import "context"
 //
 // It holds: of all who read one version, one writes. All others are turned away
 // although there is stock, or have to try again, and in a stampede that is nearly
-// everybody: the column "contended" counts them.
+// everybody: the column "turned away" counts them.
 func sqlVersion(d dialect) Way {
 	return sqlWay(d, Way{
 		Name: "sql-version", Title: "version column, compare and swap",

@@ -79,6 +79,8 @@ type Place struct {
 	Redis         []string `json:"redis"` // host:port; the first one is the one that sells
 	RedisUser     string   `json:"redis_user"`
 	RedisPassword string   `json:"redis_password"`
+	RedisDB       int      `json:"redis_db"`
+	RedisTLS      bool     `json:"redis_tls"`
 	Prefix        string   `json:"prefix"`   // of keys in Redis that are not the lab's own
 	Postgres      string   `json:"postgres"` // postgres://…
 	MariaDB       string   `json:"mariadb"`  // mysql://…

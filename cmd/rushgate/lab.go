@@ -20,7 +20,7 @@ import (
 
 // labCmd takes the classic ways to sell, and ours, through the same sales.
 type labCmd struct {
-	Strategy    []string      `placeholder:"WAY,…" help:"Ways to try: names, beginnings of names, or a family (redis, lock, sql, rushgate). Default: all. --list shows them."`
+	Strategy    []string      `placeholder:"WAY,…" help:"Ways to try: names, beginnings of names (redis, lock, sql, rushgate), or their ends (postgres). Default: all. --list shows them."`
 	Stock       int           `default:"1000" help:"Units of each sale."`
 	Buyers      int           `default:"5000" help:"People who want one; every tenth clicks twice."`
 	Connections int           `default:"64" help:"People who are served at the same time."`
@@ -30,10 +30,10 @@ type labCmd struct {
 	Pause       bool          `default:"true" negatable:"" help:"A sale in which sellers stand still for longer than a lock lasts."`
 	Failover    bool          `default:"true" negatable:"" help:"A sale in which Redis is killed and a replica takes over that is a little behind."`
 	Admin       bool          `default:"true" negatable:"" help:"A sale in which an operator adds stock and clears it."`
-	Redis       []string      `placeholder:"HOST:PORT,…" help:"Redis to use (redis://user:password@host:port where it asks for one), three for Redlock. Default: private ones, started if redis-server is installed."`
-	Postgres    string        `placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database. Default: a private one."`
-	MariaDB     string        `name:"mariadb" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database. Default: a private one."`
-	Out         []string      `placeholder:"FILE" help:"Write the report: a page, or JSON with a name that ends in .json. May be given twice."`
+	Redis       []string      `env:"RUSHGATE_LAB_REDIS" placeholder:"HOST:PORT,…" help:"Redis to use (or redis://user:password@host:port/db, rediss:// for TLS), three for Redlock. Default: private ones, started if redis-server is installed."`
+	Postgres    string        `env:"RUSHGATE_LAB_POSTGRES" placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database?sslmode=… Default: a private one."`
+	MariaDB     string        `name:"mariadb" env:"RUSHGATE_LAB_MARIADB" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database?tls=true. Default: a private one."`
+	Out         []string      `sep:"none" placeholder:"FILE" help:"Write the report: a page if the name ends in .html, all numbers if it ends in .json. May be given twice."`
 	List        bool          `help:"List the ways and end."`
 }
 
@@ -62,21 +62,25 @@ func (l *labCmd) Run(ctx context.Context, w world) error {
 	if err := plan.Validate(); err != nil {
 		return err
 	}
+	options := l.stage(ways)
+	if err := options.Validate(); err != nil {
+		return err
+	}
 	files, err := openReports(l.Out)
 	if err != nil {
 		return err
 	}
 	r := &report.Report{Made: time.Now().UTC().Truncate(time.Second), Version: version(), Hardware: load.Hardware(), Plan: plan}
-	err = l.experiment(ctx, newScreen(w.out), r, ways)
+	ctx, s, leave := watched(ctx, newScreen(w.out))
+	defer leave()
+	err = l.experiment(ctx, s, r, options, ways)
 	r.Seconds = time.Since(r.Made).Seconds()
 	r.Partial = r.Partial || err != nil
-	if err := files.write(r); err != nil {
-		return err
+	written, failed := files.write(r)
+	for _, name := range written {
+		fmt.Fprintln(w.out, "written:", name)
 	}
-	for _, f := range files {
-		fmt.Fprintln(w.out, "written:", f.Name())
-	}
-	return err
+	return errors.Join(err, failed)
 }
 
 func (l *labCmd) plan() trial.Plan {
@@ -84,16 +88,24 @@ func (l *labCmd) plan() trial.Plan {
 		Crash: l.Crash, Pause: l.Pause, Failover: l.Failover, Admin: l.Admin}
 }
 
-// experiment takes the ways through their sales, one after the other.
-func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, ways []lab.Way) error {
+// stage says where to sell.
+func (l *labCmd) stage(ways []lab.Way) stage.Options {
 	options := stage.Options{Redis: l.Redis, Postgres: l.Postgres, MariaDB: l.MariaDB, Connections: l.Connections}
 	for i := range ways {
 		options.Needs = append(options.Needs, ways[i].Needs...)
 	}
+	return options
+}
+
+// experiment takes the ways through their sales, one after the other.
+func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, options stage.Options, ways []lab.Way) error {
 	lab.Silence()
 	s.line("%s", s.faint("starting the servers …"))
 	place, err := stage.Open(ctx, options)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted before anything was tried")
+		}
 		return err
 	}
 	defer place.Close()
@@ -110,17 +122,20 @@ func (l *labCmd) experiment(ctx context.Context, s *screen, r *report.Report, wa
 		r.Plan.Failover = false
 		r.Notes = append(r.Notes, "the sale in which Redis fails over is left out: a Redis that was given is not killed")
 	}
+	if r.Plan.Buyers < r.Plan.Stock {
+		r.Notes = append(r.Notes, "fewer buyers than units: nobody competes for the last one, and hardly anything can break")
+	}
 	watch := &trial.Watch{}
 	setup := trial.Setup{Plan: r.Plan, Place: place.Place, Replicate: place.Replicate, Count: place.Count, Watch: watch,
 		Command: func() *exec.Cmd { return exec.Command(seller, sellerCommand) }}
-	show := labScreen{screen: s, watch: watch, ways: len(ways)}
+	show := labScreen{screen: s, watch: watch, ways: len(ways), table: report.NewTable(s.width)}
 	show.begin(r)
 	for i := range ways {
 		o := show.follow(i, func() trial.Outcome { return trial.Run(ctx, setup, ways[i]) })
 		r.Ways = append(r.Ways, o)
 		r.Partial = r.Partial || o.Problem != ""
 		if ctx.Err() != nil {
-			return errors.New("interrupted: the report has what was learned until then")
+			return errors.New("interrupted: this is what was learned until then")
 		}
 	}
 	show.end(r)

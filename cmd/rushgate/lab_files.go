@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"rushgate/lab/report"
@@ -11,42 +13,81 @@ import (
 
 // reports are the files that --out asked for. They are opened before the lab
 // begins: who mistyped a folder hears of it at once, not after five minutes.
-type reports []*os.File
+type reports []reportFile
+
+type reportFile struct {
+	*os.File
+	made bool // by us: it was not there before
+	json bool
+}
 
 func openReports(names []string) (reports, error) {
 	var all reports
 	for _, name := range names {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+		f, err := openReport(name)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--out: %w", err), all.close())
+			return nil, errors.Join(fmt.Errorf("--out: %w", err), all.discard())
 		}
 		all = append(all, f)
 	}
 	return all, nil
 }
 
-// write writes the report into all of them.
-func (all reports) write(r *report.Report) error {
-	var failures error
-	for _, f := range all {
-		err := f.Truncate(0)
-		switch {
-		case err != nil:
-		case strings.HasSuffix(f.Name(), ".json"):
-			err = r.WriteJSON(f)
-		default:
-			err = r.WritePage(f)
-		}
-		if err != nil {
-			failures = errors.Join(failures, fmt.Errorf("--out %s: %w", f.Name(), err))
-		}
+func openReport(name string) (f reportFile, err error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json":
+		f.json = true
+	case ".html", ".htm":
+	default:
+		return f, fmt.Errorf("%q: a page ends in .html, data in .json", name)
 	}
-	return errors.Join(failures, all.close())
+	f.File, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if f.made = err == nil; errors.Is(err, os.ErrExist) {
+		f.File, err = os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	return f, err
 }
 
-func (all reports) close() (err error) {
+// write writes the report into all of them. A report in which no way was tried
+// replaces nothing: the file may hold a better one.
+func (all reports) write(r *report.Report) (written []string, err error) {
+	if len(r.Ways) == 0 {
+		return nil, all.discard()
+	}
+	for _, f := range all {
+		if failure := f.replace(r); failure != nil {
+			err = errors.Join(err, fmt.Errorf("--out %s: %w", f.Name(), failure))
+			continue
+		}
+		written = append(written, f.Name())
+	}
+	return written, err
+}
+
+// replace writes the report instead of what was there, as soon as it is whole.
+func (f reportFile) replace(r *report.Report) error {
+	var b bytes.Buffer
+	form := r.WritePage
+	if f.json {
+		form = r.WriteJSON
+	}
+	if err := form(&b); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	err := f.Truncate(0)
+	if err == nil {
+		_, err = f.Write(b.Bytes())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// discard closes the files, and removes those that were not there before.
+func (all reports) discard() (err error) {
 	for _, f := range all {
 		err = errors.Join(err, f.Close())
+		if f.made {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,12 +73,24 @@ func TestLabRefusesWithOneLine(t *testing.T) {
 		"no connections":   {[]string{"--connections", "0"}, []string{"--connections 0"}},
 		"too long":         {[]string{"--duration", "1h"}, []string{"--duration 1h0m0s", "1m0s"}},
 		"no such folder":   {[]string{"--out", "/nowhere/lab.html"}, []string{"--out", "/nowhere/lab.html"}},
-		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"nothing to try", "127.0.0.1:1"}},
-		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "mysql://127.0.0.1:1/x"}, []string{"nothing to try", "127.0.0.1:1"}},
+		"too much stock":   {[]string{"--stock", "2000000"}, []string{"--stock 2000000: must be 1 to 1000000"}},
+		"mistyped":         {[]string{"--strategy", "redis-lau"}, []string{"did you mean redis-lua?"}},
+		"no name":          {[]string{"--out", ""}, []string{"--out", "ends in .html"}},
+		"what kind":        {[]string{"--out", "lab.csv"}, []string{`"lab.csv"`, ".html", ".json"}},
+		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"--redis: ", "127.0.0.1:1"}},
+		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "127.0.0.1:1", "--out", "/nowhere/lab.html"}, []string{"--mariadb: write mysql://"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fails(t, command(t, append([]string{"lab"}, c.args...)...), c.words...)
 		})
+	}
+}
+
+// TestLabTooFewFiles: a limit of the system is told before the sellers meet it.
+func TestLabTooFewFiles(t *testing.T) {
+	out, err := exec.Command("sh", "-c", "ulimit -n 256 && exec "+program+" lab --strategy redis-lua --connections 1024").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "may have 256 files open") || !strings.Contains(string(out), "--connections 1024") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

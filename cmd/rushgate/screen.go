@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"golang.org/x/sys/unix"
 )
 
 // screen is where people look: a terminal, with colours and bars that move, or
@@ -18,6 +19,7 @@ type screen struct {
 	w      io.Writer
 	moves  bool // the cursor can go back
 	colour bool
+	width  int // of a terminal, in letters; 0: not known
 }
 
 // newScreen finds out what stands behind a writer. NO_COLOR is a promise
@@ -25,7 +27,20 @@ type screen struct {
 func newScreen(w io.Writer) *screen {
 	f, ok := w.(*os.File)
 	terminal := ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
-	return &screen{w: w, moves: terminal, colour: terminal && os.Getenv("NO_COLOR") == ""}
+	s := &screen{w: w, moves: terminal, colour: terminal && os.Getenv("NO_COLOR") == ""}
+	if terminal {
+		s.width = width(f)
+	}
+	return s
+}
+
+// width asks a terminal how wide it is.
+func width(f *os.File) int {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
 }
 
 func (s *screen) line(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
@@ -103,10 +118,11 @@ func (s *screen) bars(p progress) []string {
 	}
 }
 
+const barWidth = 40
+
 func (s *screen) bar(n, of int64) string {
-	const width = 40
-	full := int(min(n, of) * width / max(of, 1))
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+	full := int(min(n, of) * barWidth / max(of, 1))
+	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
 // grouped writes 20000 as 20,000.

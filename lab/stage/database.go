@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"rushgate/lab"
 )
 
 // database is a server with databases, of which the lab makes some.
@@ -19,8 +22,9 @@ type database struct {
 	url    *url.URL
 	db     *sql.DB
 	made   []string
-	shop   string // the address of the database that sales share
-	counts bool   // PostgreSQL: it has pg_stat_statements
+	holder *sql.Conn // has the server for this lab; nil: it is private
+	shop   string    // the address of the database that sales share
+	counts bool      // PostgreSQL: it has pg_stat_statements
 }
 
 // reachWithin bounds the first word with a server.
@@ -35,11 +39,15 @@ func openDatabase(ctx context.Context, driver, address string) (*database, error
 		return d, errors.New("the address is not a URL: scheme://user:password@host:port/database")
 	}
 	d.url = u
-	dsn := address
 	if driver == "mysql" {
-		dsn = mysqlDSN(u)
+		var cfg *mysql.Config
+		if cfg, err = lab.MariaDBConfig(address); err == nil {
+			d.db, err = sql.Open(driver, cfg.FormatDSN())
+		}
+	} else {
+		d.db, err = sql.Open(driver, address)
 	}
-	if d.db, err = sql.Open(driver, dsn); err != nil {
+	if err != nil {
 		return d, err
 	}
 	d.db.SetMaxOpenConns(2)
@@ -56,14 +64,6 @@ func openDatabase(ctx context.Context, driver, address string) (*database, error
 		d.counts = err == nil
 	}
 	return d, nil
-}
-
-func mysqlDSN(u *url.URL) string {
-	cfg := mysql.NewConfig()
-	cfg.User = u.User.Username()
-	cfg.Passwd, _ = u.User.Password()
-	cfg.Net, cfg.Addr, cfg.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
-	return cfg.FormatDSN()
 }
 
 // bears is an error if the server takes fewer connections than are asked for.
@@ -100,7 +100,7 @@ func (d *database) place(ctx context.Context, fresh bool, number string) (string
 
 // make makes an empty database, and returns its address.
 func (d *database) make(ctx context.Context, number string) (string, error) {
-	name := fmt.Sprintf("rushgate_lab_%d_%s", time.Now().Unix(), number)
+	name := "rushgate_lab_" + strings.ToLower(rand.Text()[:10]) + "_" + number
 	if _, err := d.db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", fmt.Errorf("the lab needs a database of its own at %s, and cannot make one: %w", d.url.Host, err)
 	}
@@ -147,5 +147,8 @@ func (d *database) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), reachWithin)
 	defer cancel()
 	_ = d.drop(ctx)
+	if d.holder != nil {
+		_ = d.holder.Close()
+	}
 	_ = d.db.Close()
 }

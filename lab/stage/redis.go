@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
+	"io"
 	"strconv"
 	"strings"
 
@@ -14,30 +14,12 @@ import (
 	"rushgate/lab/trial"
 )
 
-// parseRedis reads the addresses that were given. One user has them all.
-func (s *Stage) parseRedis() error {
-	for _, given := range s.opts.Redis {
-		address := given
-		if !strings.Contains(address, "://") {
-			address = "redis://" + address
-		}
-		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "redis" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return errors.New("a Redis is given as host:port or redis://user:password@host:port")
-		}
-		if u.User != nil {
-			s.user = u.User
-		}
-		s.redis = append(s.redis, u.Host)
-	}
-	return nil
-}
-
 // redisEach does something on every Redis.
 func (s *Stage) redisEach(ctx context.Context, do func(*redis.Client) error) error {
-	for _, addr := range s.redis {
-		password, _ := s.user.Password()
-		db := redis.NewClient(&redis.Options{Addr: addr, Username: s.user.Username(), Password: password, MaxRetries: -1, DialerRetries: 1, PoolSize: 2})
+	for _, addr := range s.redis.Redis {
+		options := s.redis.RedisOptions(addr)
+		options.PoolSize = 2
+		db := redis.NewClient(options)
 		err := do(db)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return fmt.Errorf("the Redis at %s: %w", addr, err)
@@ -46,12 +28,24 @@ func (s *Stage) redisEach(ctx context.Context, do func(*redis.Client) error) err
 	return nil
 }
 
-// reach asks every Redis that was given whether it takes the crowd.
+// reach asks every Redis that was given whether it takes writes and the crowd.
 func (s *Stage) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
 	return s.redisEach(ctx, func(db *redis.Client) error {
+		if err := db.Ping(ctx).Err(); err != nil {
+			return s.misunderstood(err)
+		}
+		info, _ := db.Info(ctx).Result() // it does not tell everybody
+		switch {
+		case number(info, "cluster_enabled") == 1:
+			return errors.New("it is a node of a cluster, which the classic ways do not know: give one that is none")
+		case strings.Contains(info, "role:slave"):
+			return errors.New("it is a replica, which takes no writes: give its master")
+		}
 		most, err := db.ConfigGet(ctx, "maxclients").Result()
 		if err != nil {
-			return db.Ping(ctx).Err() // it does not let everybody see its settings
+			return nil // it does not let everybody see its settings
 		}
 		n, err := strconv.Atoi(most["maxclients"])
 		if err == nil && n < s.opts.Connections+spare {
@@ -60,6 +54,17 @@ func (s *Stage) reach(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// misunderstood adds what it looks like when only one of two speaks TLS.
+func (s *Stage) misunderstood(err error) error {
+	switch {
+	case s.redis.RedisTLS && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: if it does not speak TLS, write redis://", err)
+	case !s.redis.RedisTLS && errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: if it wants TLS, write rediss://", err)
+	}
+	return err
 }
 
 // clean removes every key of the lab.

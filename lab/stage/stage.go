@@ -1,15 +1,14 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"rushgate/lab"
 )
@@ -27,8 +26,7 @@ type Options struct {
 type Stage struct {
 	opts     Options
 	dir      string
-	redis    []string
-	user     *url.Userinfo // of Redis
+	redis    lab.Place // what it says of Redis
 	postgres *database
 	mariadb  *database
 	missing  map[lab.Need]error
@@ -38,8 +36,13 @@ type Stage struct {
 }
 
 // Open starts what is needed and was not given, all at the same time. What cannot
-// be had is left out: see Missing. The caller closes the stage.
+// be started is left out: see Missing. What was given and cannot be used is an
+// error: whoever gives an address does not want to do without. The caller closes
+// the stage.
 func Open(ctx context.Context, opts Options) (*Stage, error) {
+	if err := cmp.Or(opts.Validate(), enoughFiles(opts.Connections)); err != nil {
+		return nil, err
+	}
 	s := &Stage{opts: opts, missing: map[lab.Need]error{}}
 	var err error
 	if s.dir, err = os.MkdirTemp("", "rushgate-lab-"); err != nil {
@@ -51,11 +54,29 @@ func Open(ctx context.Context, opts Options) (*Stage, error) {
 		return nil, err
 	}
 	s.start(ctx)
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), s.useless()); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// useless says which of the servers that were given cannot be used.
+func (s *Stage) useless() error {
+	for _, given := range []struct {
+		need lab.Need
+		flag string
+		is   bool
+	}{
+		{lab.Redis, "--redis", len(s.opts.Redis) > 0},
+		{lab.PostgreSQL, "--postgres", s.opts.Postgres != ""},
+		{lab.MariaDB, "--mariadb", s.opts.MariaDB != ""},
+	} {
+		if err := s.missing[given.need]; given.is && err != nil {
+			return fmt.Errorf("%s: %s", given.flag, firstLine(err))
+		}
+	}
+	return nil
 }
 
 func (s *Stage) needs(n lab.Need) bool { return slices.Contains(s.opts.Needs, n) }
@@ -86,8 +107,9 @@ func (s *Stage) Place(ctx context.Context, way lab.Way) (lab.Place, error) {
 	}
 	s.places++
 	number := strconv.Itoa(s.places)
-	p := lab.Place{Redis: s.redis, RedisUser: s.user.Username(), Prefix: "rushgate-lab:" + number + ":", Folder: filepath.Join(s.dir, number), Lease: lab.Lease, Connections: s.opts.Connections}
-	p.RedisPassword, _ = s.user.Password()
+	p := s.redis
+	p.Prefix, p.Folder = "rushgate-lab:"+number+":", filepath.Join(s.dir, number)
+	p.Lease, p.Connections = lab.UsualLease, s.opts.Connections
 	if err := os.Mkdir(p.Folder, 0o700); err != nil {
 		return p, err
 	}
@@ -146,11 +168,6 @@ func (s *Stage) Choose(ways []lab.Way, asked bool) (possible []lab.Way, notes []
 		notes[i] = fmt.Sprintf("%d of the ways %s left out: %s", left[why], are, why)
 	}
 	return possible, notes
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 var errFewRedis = errors.New("three independent Redis are needed for Redlock: give three addresses")

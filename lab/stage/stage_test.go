@@ -15,7 +15,10 @@ import (
 	"rushgate/lab/stage"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	lab.Silence()
+	goleak.VerifyTestMain(m)
+}
 
 // open opens a stage for some ways.
 func open(t *testing.T, opts stage.Options, names ...string) (*stage.Stage, []lab.Way) {
@@ -103,6 +106,51 @@ func TestGiven(t *testing.T) {
 	}
 }
 
+// TestTwoLabs: a server that was given has one lab at a time, and the one that is
+// there is not disturbed by the refusal of the other.
+func TestTwoLabs(t *testing.T) {
+	r, pg, maria := testenv.Redis(t), testenv.PostgreSQL(t), testenv.MariaDB(t)
+	for flag, c := range map[string]struct {
+		opts stage.Options
+		way  string
+	}{
+		"--redis":    {stage.Options{Redis: []string{r.Addr}}, "redis-lua"},
+		"--postgres": {stage.Options{Postgres: pg.URL("postgres")}, "sql-unique-postgres"},
+		"--mariadb":  {stage.Options{MariaDB: maria.URL("mysql")}, "sql-unique-mariadb"},
+	} {
+		t.Run(flag, func(t *testing.T) {
+			s, ways := open(t, c.opts, c.way)
+			place, err := s.Place(t.Context(), ways[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			seller, err := ways[0].Open(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer seller.Close()
+			if err := seller.Begin(t.Context(), 7); err != nil {
+				t.Fatal(err)
+			}
+			c.opts.Connections, c.opts.Needs = 8, ways[0].Needs
+			second, err := stage.Open(t.Context(), c.opts)
+			if err == nil {
+				second.Close()
+			}
+			tells(t, err, flag+": ", "another lab is at work there")
+			if left, err := seller.Left(t.Context()); left != 7 || err != nil {
+				t.Errorf("%d are left of the first lab's 7, %v", left, err)
+			}
+			s.Close()
+			third, err := stage.Open(t.Context(), c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			third.Close()
+		})
+	}
+}
+
 // TestTooManyConnections: the server says so before the crowd finds out.
 func TestTooManyConnections(t *testing.T) {
 	pg := testenv.PostgreSQL(t, "max_connections=20")
@@ -115,13 +163,98 @@ func TestTooManyConnections(t *testing.T) {
 
 // TestLeftOut: a server that is not there is told once, with the ways that need it.
 func TestLeftOut(t *testing.T) {
-	s, ways := open(t, stage.Options{Redis: []string{"127.0.0.1:1"}}, "redis", "sql-unique-sqlite")
+	t.Setenv("PATH", "/nowhere")
+	s, ways := open(t, stage.Options{}, "redis", "sql-unique-sqlite")
 	possible, notes := s.Choose(ways, true)
 	if len(possible) != 1 || possible[0].Name != "sql-unique-sqlite" {
 		t.Errorf("possible: %v", possible)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "6 of the ways are left out") || !strings.Contains(notes[0], "127.0.0.1:1") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "6 of the ways are left out") || !strings.Contains(notes[0], "redis-server is not installed") {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// TestUseless: whoever gives an address does not want to do without.
+func TestUseless(t *testing.T) {
+	replica := testenv.RedisReplica(t, testenv.Redis(t))
+	pg := testenv.PostgreSQL(t)
+	for name, c := range map[string]struct {
+		opts  stage.Options
+		words []string
+	}{
+		"no Redis":      {stage.Options{Redis: []string{"127.0.0.1:1"}}, []string{"--redis: ", "127.0.0.1:1", "refused"}},
+		"a replica":     {stage.Options{Redis: []string{replica.Addr}}, []string{"--redis: ", "replica", "master"}},
+		"a cluster":     {stage.Options{Redis: []string{testenv.Redis(t, "cluster-enabled yes").Addr}}, []string{"--redis: ", "node of a cluster"}},
+		"no TLS":        {stage.Options{Redis: []string{"rediss://" + replica.Addr}}, []string{"--redis: ", "if it does not speak TLS, write redis://"}},
+		"no PostgreSQL": {stage.Options{Postgres: "postgres://me:geheim@127.0.0.1:1/shop"}, []string{"--postgres: ", "127.0.0.1:1", "refused"}},
+		"password":      {stage.Options{Postgres: strings.Replace(pg.URL("postgres"), pg.Password, "geheim", 1)}, []string{"--postgres: ", "password authentication failed"}},
+		"no MariaDB":    {stage.Options{MariaDB: "mysql://me:geheim@127.0.0.1:1/shop?tls=true"}, []string{"--mariadb: ", "127.0.0.1:1", "refused"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.opts.Needs = []lab.Need{lab.Redis}
+			switch {
+			case c.opts.Postgres != "":
+				c.opts.Needs = []lab.Need{lab.PostgreSQL}
+			case c.opts.MariaDB != "":
+				c.opts.Needs = []lab.Need{lab.MariaDB}
+			}
+			c.opts.Connections = 8
+			s, err := stage.Open(t.Context(), c.opts)
+			if err == nil {
+				s.Close()
+				t.Fatal("it was opened")
+			}
+			tells(t, err, c.words...)
+		})
+	}
+}
+
+// tells sees that an error says what it has to in one line, and no secret.
+func tells(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+	if strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q", err)
+	}
+}
+
+// TestValidate: what cannot be an address is told before anything is asked.
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		opts  stage.Options
+		words []string
+	}{
+		{stage.Options{Redis: []string{"http://me:geheim@cache:6379"}}, []string{"--redis: ", "redis://user:password@host:port/db", "rediss://"}},
+		{stage.Options{Redis: []string{"redis://me:ge%zzheim@cache"}}, []string{"--redis: ", "%40"}},
+		{stage.Options{Redis: []string{"redis://me:geheim@cache/shop"}}, []string{"--redis: ", `"shop"`, "number"}},
+		{stage.Options{Redis: []string{"redis://cache?sentinel=shop"}}, []string{"--redis: ", "sentinels", "master"}},
+		{stage.Options{Redis: []string{"a", "b"}}, []string{"--redis: 2 addresses", "one, or three"}},
+		{stage.Options{Redis: []string{"a", "b", "a:6379"}}, []string{"--redis: ", "a:6379 twice"}},
+		{stage.Options{Redis: []string{"redis://me:geheim@a", "b", "c"}}, []string{"--redis: ", "the same for all three"}},
+		{stage.Options{Postgres: "db:5432"}, []string{"--postgres: ", "postgres://user:password@host:port/database"}},
+		{stage.Options{Postgres: "mysql://me:geheim@db/shop"}, []string{"--postgres: ", "postgres://"}},
+		{stage.Options{Postgres: "postgres://me:ge%zzheim@db/shop"}, []string{"--postgres: ", "%40"}},
+		{stage.Options{Postgres: "postgres://me:geheim@a,b/shop"}, []string{"--postgres: ", "one host"}},
+		{stage.Options{MariaDB: "me:geheim@tcp(db)/shop"}, []string{"--mariadb: ", "mysql://user:password@host:port/database"}},
+		{stage.Options{MariaDB: "mysql://me:geheim@db/shop?tls=yes"}, []string{"--mariadb: ", "tls=yes", "skip-verify"}},
+		{stage.Options{MariaDB: "mysql://me:geheim@db/shop?sslmode=require"}, []string{"--mariadb: ", `"sslmode"`, "only tls"}},
+	} {
+		tells(t, c.opts.Validate(), c.words...)
+	}
+	for _, good := range []stage.Options{
+		{Redis: []string{"cache"}}, {Redis: []string{"[::1]:6379"}}, {Redis: []string{"rediss://:p%40ss@cache/3"}}, {Redis: []string{"a", "b:1", "redis://c"}},
+		{Postgres: "postgresql://me@db/shop?sslmode=require"}, {MariaDB: "mysql://me:p%40ss@db/?tls=preferred"},
+	} {
+		if err := good.Validate(); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
 	}
 }
 

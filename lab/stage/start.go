@@ -42,17 +42,25 @@ func (s *Stage) start(ctx context.Context) {
 	all.Wait()
 	if err := s.missing[lab.Redis]; err != nil {
 		s.missing[lab.ThreeRedis] = err
-	} else if len(s.redis) < 3 {
+	} else if len(s.redis.Redis) < 3 {
 		s.missing[lab.ThreeRedis] = errFewRedis
 	}
 }
 
 func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 	if len(s.opts.Redis) > 0 {
-		if err := s.parseRedis(); err != nil {
+		var err error
+		if s.redis, err = parseRedis(s.opts.Redis); err != nil {
 			return nil, err
 		}
-		return func() { _ = s.clean(context.WithoutCancel(ctx)) }, s.reach(ctx)
+		if err := s.reach(ctx); err != nil {
+			return nil, err
+		}
+		leave, err := s.aloneInRedis(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return func() { _ = s.clean(context.WithoutCancel(ctx)); leave() }, nil
 	}
 	n := 1
 	if s.needs(lab.ThreeRedis) {
@@ -74,7 +82,7 @@ func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 			return end, err
 		}
 		servers = append(servers, r)
-		s.redis = append(s.redis, r.Addr)
+		s.redis.Redis = append(s.redis.Redis, r.Addr)
 	}
 	return end, nil
 }
@@ -82,7 +90,9 @@ func (s *Stage) startRedis(ctx context.Context) (func(), error) {
 func (s *Stage) startPostgres(ctx context.Context) (func(), error) {
 	if s.opts.Postgres != "" {
 		var err error
-		s.postgres, err = openDatabase(ctx, "pgx", s.opts.Postgres)
+		if s.postgres, err = openDatabase(ctx, "pgx", s.opts.Postgres); err == nil {
+			err = s.postgres.alone(ctx)
+		}
 		return s.postgres.end, err
 	}
 	connections := fmt.Sprintf("max_connections=%d", 2*s.opts.Connections+spare)
@@ -106,7 +116,9 @@ func (s *Stage) startPostgres(ctx context.Context) (func(), error) {
 func (s *Stage) startMariaDB(ctx context.Context) (func(), error) {
 	if s.opts.MariaDB != "" {
 		var err error
-		s.mariadb, err = openDatabase(ctx, "mysql", s.opts.MariaDB)
+		if s.mariadb, err = openDatabase(ctx, "mysql", s.opts.MariaDB); err == nil {
+			err = s.mariadb.alone(ctx)
+		}
 		return s.mariadb.end, err
 	}
 	dir, err := s.folder("mariadb")

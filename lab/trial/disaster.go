@@ -23,7 +23,7 @@ const (
 	mostStrikes = 8
 )
 
-// standstill is how long a seller stands still: longer than the lab's locks last.
+// standstill is how long a seller stands still: longer than the locks of a disaster last.
 const standstill = lab.Lease * 3 / 2
 
 // pauses stop one seller after the other for longer than a lock lasts.

@@ -38,8 +38,10 @@ func Defaults() Plan {
 // Validate says what is wrong with a plan, in the words of the command line.
 func (p *Plan) Validate() error {
 	switch {
-	case p.Stock < 1 || p.Stock > MaxStock:
+	case p.Stock < 1:
 		return fmt.Errorf("--stock %d: must be 1 to %d; with nothing to sell there is nothing to see", p.Stock, MaxStock)
+	case p.Stock > MaxStock:
+		return fmt.Errorf("--stock %d: must be 1 to %d", p.Stock, MaxStock)
 	case p.Buyers < 1 || p.Buyers > MaxBuyers:
 		return fmt.Errorf("--buyers %d: must be 1 to %d", p.Buyers, MaxBuyers)
 	case p.Connections < 1 || p.Connections > MaxConnections:

@@ -165,7 +165,7 @@ func (r *runner) disaster(ctx context.Context, d disaster) (*Books, error) {
 	if d.redis != "" {
 		place.Redis = append([]string{d.redis}, place.Redis[1:]...)
 	}
-	place.Work = work
+	place.Work, place.Lease = work, lab.Lease
 	b, err := r.suffer(ctx, place, d)
 	if err != nil {
 		return nil, err

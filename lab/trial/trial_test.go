@@ -164,9 +164,18 @@ const attempts = 10
 // TestServerGone: a server that goes away in the middle ends the trial of the way
 // with a clear word, and what was learned is kept.
 func TestServerGone(t *testing.T) {
+	for problem, buyers := range map[string]int{
+		"no answer for":      trial.MaxBuyers,
+		"connection refused": 20_000, // who are all turned down before anybody is given up
+	} {
+		t.Run(problem, func(t *testing.T) { serverGone(t, buyers, problem) })
+	}
+}
+
+func serverGone(t *testing.T, buyers int, problem string) {
 	server := testenv.Redis(t)
 	plan := small()
-	plan.Duration, plan.Buyers, plan.Stock = 30*time.Second, trial.MaxBuyers, trial.MaxStock
+	plan.Duration, plan.Buyers, plan.Stock = 30*time.Second, buyers, trial.MaxStock
 	setup, ways := setup(t, stage.Options{Redis: []string{server.Addr}}, plan, "redis-lua")
 	ended := make(chan trial.Outcome, 1)
 	go func() { ended <- trial.Run(t.Context(), setup, ways[0]) }()
@@ -179,7 +188,7 @@ func TestServerGone(t *testing.T) {
 	}
 	server.Kill()
 	o := <-ended
-	if !strings.Contains(o.Problem, "no answer for") || o.Granted < 100 || o.ClaimsPerSecond == 0 || o.Stranded+o.OrdersLost+o.Undersold > 0 {
+	if !strings.Contains(o.Problem, problem) || o.Granted < 100 || o.ClaimsPerSecond == 0 || o.Stranded+o.OrdersLost+o.Undersold > 0 {
 		t.Errorf("problem %q, granted %d", o.Problem, o.Granted)
 	}
 }
