@@ -66,10 +66,10 @@ func (d Dialect) pieces() pieces {
 
 // statements are those of one store, in its dialect.
 type statements struct {
-	read, readLocked, insert, take, renew, end, forget, sweep string // of runs
-	begin, settle                                             string // of DoTx
-	mark, markAll, tagged, marked, unmark, has, count, clear  string // of marks
-	standing, toggleFirst, toggle, on                         string // of toggles
+	read, readLocked, insert, take, renew, end, forget, sweep     string // of runs
+	begin, settle                                                 string // of DoTx
+	mark, markAll, tag, tagged, marked, unmark, has, count, clear string // of marks
+	standing, toggleFirst, toggle, on                             string // of toggles
 }
 
 func (d Dialect) statements(prefix string) statements {
@@ -105,6 +105,7 @@ func (d Dialect) statements(prefix string) statements {
 
 		mark:    write(`ADD PREFIXmarks (name, member, tag) VALUES (?, ?, ?)OTHERWISE`),
 		markAll: returning(`ADD PREFIXmarks (name, member, tag) SELECT ?, m, ? FROM LIST`+sqliteWhere(d)+`OTHERWISE`, "member"),
+		tag:     write(`SELECT tag FROM PREFIXmarks WHERE name = ? AND member = ?`),
 		tagged:  write(`SELECT member FROM PREFIXmarks WHERE name = ? AND tag = ? AND member IN (SELECT m FROM LIST)`),
 		marked:  write(`SELECT member FROM PREFIXmarks WHERE name = ? AND member IN (SELECT m FROM LIST)` + p.lock),
 		unmark:  returning(`DELETE FROM PREFIXmarks WHERE name = ? AND member IN (SELECT m FROM LIST)`, "member"),
