@@ -166,6 +166,9 @@ func (n *Node) refusal(ms int64) error {
 	}
 	err := fmt.Errorf("id: %w: number %d was leased for ids until %s, and the next one is of %s", ErrNoLease, n.lease.Number,
 		at(n.lease.UntilMs), at(ms+n.cfg.Layout.EpochMs))
+	if ahead := n.Ahead(); ahead > 0 {
+		err = fmt.Errorf("%w: ids have run %s ahead of the clock, as more were asked for than fit into their milliseconds", err, ahead.Round(time.Millisecond))
+	}
 	if n.cause != nil {
 		err = fmt.Errorf("%w: %w", err, n.cause)
 	}
