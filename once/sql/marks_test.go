@@ -2,6 +2,7 @@ package oncesql_test
 
 import (
 	"database/sql"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -12,48 +13,37 @@ import (
 	oncesql "rushgate/once/sql"
 )
 
-// meanwhile does something once, before the first statement that looks at marks: it
-// returns when that is done, or waits for a lock of those who look.
-func meanwhile(t *testing.T, db *sql.DB, d oncesql.Dialect, do func() error) (before func(string), end func()) {
+// beforeLooking returns what does something once, before the first statement that reads
+// marks.
+func beforeLooking(do func()) (before func(statement string)) {
 	var once sync.Once
-	var all sync.WaitGroup
-	before = func(statement string) {
-		if !strings.HasPrefix(statement, "SELECT") || !strings.Contains(statement, "_marks") {
-			return
+	return func(statement string) {
+		if strings.HasPrefix(statement, "SELECT") && strings.Contains(statement, "_marks") {
+			once.Do(do)
 		}
-		once.Do(func() {
-			over := make(chan struct{})
-			all.Go(func() {
-				defer close(over)
-				if err := do(); err != nil {
-					t.Error(err)
-				}
-			})
-			await(t, "what happens meanwhile is over, or waits", func() bool {
-				select {
-				case <-over:
-					return true
-				default:
-					return d == oncesql.MySQL && waits(t, db)
-				}
-			})
-		})
 	}
-	return before, all.Wait
 }
 
-// waits says that a transaction of this database's server waits for a lock on a mark.
-func waits(t *testing.T, db *sql.DB) bool {
-	var n int
-	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM information_schema.innodb_trx
-		WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%once_marks%'`).Scan(&n); err != nil {
-		t.Error(err)
+// hasty opens a store that waits for no lock for longer than a second, and tries once.
+func hasty(t *testing.T, p place) *oncesql.Store {
+	t.Helper()
+	if p.dialect == oncesql.MySQL {
+		p = p.with("innodb_lock_wait_timeout=1")
 	}
-	return n > 0
+	db, _, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s, err := oncesql.New(db, p.dialect, oncesql.Options{Transient: func(error) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
-// TestUndoBesideFirstEach: a mark is undone before FirstEach has told that it set it. It
-// has set it all the same, and nobody else is told so.
+// TestUndoBesideFirstEach: a mark is undone before FirstEach has told that it set it, if
+// the database lets that happen. It has set it all the same, and nobody else is told so.
 func TestUndoBesideFirstEach(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, p place, db *sql.DB, s, other *oncesql.Store) {
@@ -61,11 +51,12 @@ func TestUndoBesideFirstEach(t *testing.T) {
 			t.Fatal(err)
 		}
 		members, first, was := []string{"ann", "ben", "cat"}, make([]bool, 3), make([]bool, 1)
-		before, end := meanwhile(t, db, p.dialect, func() error { return other.Unmark(t.Context(), "s", members[1:2], was) })
+		undone := errors.New("nobody has undone it")
+		before := beforeLooking(func() { undone = hasty(t, p).Unmark(t.Context(), "s", members[1:2], was) })
 		if err := p.watching(t, db.Driver(), before).Mark(t.Context(), "s", "", members, first); err != nil {
 			t.Fatal(err)
 		}
-		if end(); p.dialect != oncesql.MySQL { // the others say it in one statement
+		if undone != nil { // as it waited for the transaction
 			if err := other.Unmark(t.Context(), "s", members[1:2], was); err != nil {
 				t.Fatal(err)
 			}
@@ -85,11 +76,14 @@ func TestUndoBesideFirstBy(t *testing.T) {
 		if err := other.Mark(t.Context(), "s", "order-1", member, make([]bool, 1)); err != nil {
 			t.Fatal(err)
 		}
-		before, end := meanwhile(t, db, p.dialect, func() error { return other.Unmark(t.Context(), "s", member, make([]bool, 1)) })
+		before := beforeLooking(func() {
+			if err := other.Unmark(t.Context(), "s", member, make([]bool, 1)); err != nil {
+				t.Error(err)
+			}
+		})
 		if err := p.watching(t, db.Driver(), before).Mark(t.Context(), "s", "order-1", member, first); err != nil || !first[0] {
 			t.Fatal(first, err)
 		}
-		end()
 		marks, err := once.NewMarks(s)
 		if err != nil {
 			t.Fatal(err)
