@@ -2,50 +2,55 @@ package id_test
 
 import (
 	"context"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rushgate/id"
 )
 
-// keen is a store that remembers what it was given back.
-type keen struct {
+// slow is a store that takes its time to hear of a number that is given back.
+type slow struct {
 	id.Store
-	mu     sync.Mutex
-	usedMs int64
+	heard  chan struct{}
+	usedMs []int64
 }
 
-func (k *keen) Release(ctx context.Context, number int, owner string, usedMs int64) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.usedMs = usedMs
-	return k.Store.Release(ctx, number, owner, usedMs)
+func (s *slow) Release(ctx context.Context, number int, owner string, usedMs int64) error {
+	s.usedMs = append(s.usedMs, usedMs)
+	<-s.heard
+	return s.Store.Release(ctx, number, owner, usedMs)
 }
 
-// TestCloseTwiceAtOnce: the number is free from the last id on, whoever of two comes
-// first.
+// TestCloseTwiceAtOnce: the number is given back once, from the last id on, and
+// neither of two is told that it was before that has happened.
 func TestCloseTwiceAtOnce(t *testing.T) {
-	for range 20_000 {
-		store := &keen{Store: id.NewMemory(nil)}
-		node, err := id.Join(t.Context(), store, id.NodeConfig{Layout: id.Standard(1)})
+	synctest.Test(t, func(t *testing.T) {
+		store := &slow{Store: id.NewMemory(nil), heard: make(chan struct{})}
+		node, err := id.Join(t.Context(), store, id.NodeConfig{Layout: at2024(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := node.Next(); err != nil {
+		next, err := node.Next()
+		if err != nil {
 			t.Fatal(err)
 		}
-		var both sync.WaitGroup
+		over := make(chan error, 2)
 		for range 2 {
-			both.Go(func() {
-				if err := node.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			go func() { over <- node.Close() }()
 		}
-		both.Wait()
-		if ahead := store.usedMs - time.Now().UnixMilli(); ahead > 1 {
-			t.Fatalf("the number is used until %s from now", time.Duration(ahead)*time.Millisecond)
+		synctest.Wait()
+		if len(over) > 0 {
+			t.Error("closed, and the store has not heard of it")
 		}
-	}
+		close(store.heard)
+		for range 2 {
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		}
+		if want := at2024(1).Time(next).Add(time.Millisecond).UnixMilli(); len(store.usedMs) != 1 || store.usedMs[0] != want {
+			t.Errorf("the number is used until %v; want %d, once", store.usedMs, want)
+		}
+	})
 }

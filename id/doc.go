@@ -56,7 +56,10 @@
 //   - The node's clock runs slower or faster than the store's: it is put right at
 //     every renewal. Ids are behind the store's clock by the way of its answer.
 //   - More ids than fit (about 4500 in a millisecond with 8 bits of nodes): they run
-//     ahead, up to the end of the window, then ErrNoLease. Node.Ahead tells.
+//     ahead of the clock, by a TTL at most, which is the end of the window; then
+//     ErrNoLease, until the next renewal, a third of a TTL later at most. A burst of a TTL's
+//     worth (130 million with the default) passes; who makes more than 4.5 million a
+//     second for longer than that waits while Node.Ahead is more than a third of TTL.
 //   - The node crashes: its number is free again when its window ends, a TTL after
 //     the last renewal at the latest. Close frees it at once.
 //   - All numbers are taken: Join returns ErrNoNumber. It does not wait.

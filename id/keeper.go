@@ -113,19 +113,23 @@ func (n *Node) isClosed() bool {
 
 // Close ends the node and gives its number back, so that another one may have it
 // at once. An error says that the store did not hear of it: then the number stays
-// taken until the lease is over. It may be called again.
+// taken until the lease is over. It may be called again, also meanwhile: it is over
+// when the first call is, and says the same.
 func (n *Node) Close() error {
 	n.mu.Lock()
-	closed := n.closed
+	if n.closed {
+		n.mu.Unlock()
+		<-n.ended
+		return n.endErr
+	}
 	n.closed = true
 	last := n.series.last.Swap(ended) // from here on nobody takes a number
 	n.mu.Unlock()
 	n.stop()
 	<-n.kept
-	if closed {
-		return nil
-	}
-	return n.giveBack(n.series.ms(last) + 1 + n.cfg.Layout.EpochMs)
+	n.endErr = n.giveBack(n.series.ms(last) + 1 + n.cfg.Layout.EpochMs)
+	close(n.ended)
+	return n.endErr
 }
 
 // giveBack releases what the node has, of which it has used some.

@@ -22,6 +22,8 @@ type Node struct {
 	asking sync.Mutex // one question to the store at a time
 	stop   context.CancelFunc
 	kept   chan struct{} // closed when the keeper has ended
+	ended  chan struct{} // closed when Close has ended
+	endErr error         // of Close, when that has ended
 
 	dice   *dice
 	series series
@@ -105,7 +107,7 @@ func Join(ctx context.Context, store Store, cfg NodeConfig) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	n := &Node{store: store, cfg: cfg, owner: rand.Text(), kept: make(chan struct{}), dice: newDice()}
+	n := &Node{store: store, cfg: cfg, owner: rand.Text(), kept: make(chan struct{}), ended: make(chan struct{}), dice: newDice()}
 	n.series.begin(cfg.Layout, cfg.Last)
 	if cfg.Now == nil {
 		n.cfg.Now = time.Now
@@ -134,10 +136,12 @@ func Join(ctx context.Context, store Store, cfg NodeConfig) (*Node, error) {
 // has been away or the process has stood still for longer than a lease, or when
 // so many ids have run ahead of the clock that the window is used up, the error is
 // ErrNoLease, and wraps why it was not renewed; after Close it is ErrClosed.
-func (n *Node) Next() (ID, error) {
+func (n *Node) Next() (ID, error) { return n.next(n.window.Load()) }
+
+// next begins with a window that somebody may have replaced since it was looked at.
+func (n *Node) next(w *window) (ID, error) {
 	elapsed, r := n.elapsed(), n.dice.uint64()
-	for {
-		w := n.window.Load()
+	for ; ; w = n.window.Load() {
 		ms := max(int64(w.base+elapsed)/int64(time.Millisecond), w.from)
 		last := n.series.last.Load()
 		next, fresh := n.series.propose(last, ms, r)
@@ -162,6 +166,9 @@ func (n *Node) refusal(ms int64) error {
 	}
 	err := fmt.Errorf("id: %w: number %d was leased for ids until %s, and the next one is of %s", ErrNoLease, n.lease.Number,
 		at(n.lease.UntilMs), at(ms+n.cfg.Layout.EpochMs))
+	if ahead := n.Ahead(); ahead > 0 {
+		err = fmt.Errorf("%w: ids have run %s ahead of the clock, as more were asked for than fit into their milliseconds", err, ahead.Round(time.Millisecond))
+	}
 	if n.cause != nil {
 		err = fmt.Errorf("%w: %w", err, n.cause)
 	}

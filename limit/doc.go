@@ -62,7 +62,8 @@
 //     can tell that from time that has passed.
 //   - Redis loses writes (failover to a replica that lags, restart without
 //     persistence, eviction under maxmemory): the takes that it lost are granted
-//     again. Take noeviction for limits that must hold.
+//     again, and no more than those. Take noeviction for limits that must hold.
+//   - Somebody invents keys: see A flood of keys.
 //   - Redis is away: ErrUnavailable within the timeout. Nothing is repeated,
 //     because it may have been done: a take whose answer was lost stays taken.
 //     Whether to let pass or to refuse is the caller's word; limithttp asks for it.
@@ -70,6 +71,17 @@
 //     on counting; a bucket is never emptier than empty. Another kind of policy,
 //     or another name, begins anew. A counter whose window changes may forget one
 //     window.
+//
+// # A flood of keys
+//
+// Where keys come from strangers (addresses, names that are tried), somebody can
+// invent them. A memory store that is full gives room only to keys that stand as if
+// never used, a bucket that is full again for one: forgetting any other would be a
+// second limit for whoever returns. So while a flood fills it, keys that are known
+// keep their limits, and new ones get ErrFull, until those of the flood run out.
+// MaxKeys must be above new keys a second times the seconds for which one take
+// counts. To bound the first, put a rule for all before it, in a Joint: what that
+// refuses adds no key. (Redis has no such bound but its memory; see limit/redis.)
 //
 // # What it is not
 //

@@ -139,6 +139,62 @@ func TestNeverMoreInAnyWindow(t *testing.T) {
 	}
 }
 
+// TestAFloodOfKeys that somebody invents: who is known keeps his limit, to the unit; who
+// is new is refused for want of room, and granted as soon as the flood's own takes
+// do not count any more, without a sweep.
+func TestAFloodOfKeys(t *testing.T) {
+	ctx := t.Context()
+	for _, p := range []limit.Policy{limit.GCRA(limit.PerMinute(2), 2), limit.FixedWindow(2, 30*time.Second), limit.AlignedWindow(2, 30*time.Second),
+		limit.SlidingCounter(2, 15*time.Second), limit.SlidingWindow(2, 30*time.Second)} {
+		clock := limittest.NewClock()
+		m := open(t, p, 2000, clock.Now)
+		if r, err := m.Take(ctx, "ann", 1); err != nil || !r.Granted {
+			t.Fatal(r, err)
+		}
+		full := 0
+		for i := range 20_000 {
+			clock.Move(10)
+			if _, err := m.Take(ctx, fmt.Sprint("invented-", i), 1); errors.Is(err, limit.ErrFull) {
+				full++
+			}
+		}
+		if full < 17_000 || m.Len() > 2000 {
+			t.Errorf("%s: %d of 20000 are refused for want of room, %d have it", p, full, m.Len())
+		}
+		for _, granted := range []bool{true, false} {
+			if r, err := m.Take(ctx, "ann", 1); err != nil || r.Granted != granted {
+				t.Errorf("%s: a key that is known: %+v, %v", p, r, err)
+			}
+		}
+		clock.Move(31_000_000)
+		if r, err := m.Take(ctx, "ben", 1); err != nil || !r.Granted {
+			t.Errorf("%s: a key that is new, after the flood: %+v, %v", p, r, err)
+		}
+	}
+}
+
+// TestARuleForAllBoundsAFlood: what it refuses adds no key to another rule.
+func TestARuleForAllBoundsAFlood(t *testing.T) {
+	rules := []limit.Rule{{Name: "all", Policy: limit.FixedWindow(100, time.Hour)}, {Name: "name", Policy: limit.FixedWindow(5, time.Hour)}}
+	j, err := limit.NewMemoryJoint(rules, limit.MemoryOptions{MaxKeys: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := 0
+	for i := range 10_000 {
+		v, err := j.Take(t.Context(), []limit.Ask{{Key: "all", N: 1}, {Key: fmt.Sprint("invented-", i), N: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Granted {
+			granted++
+		}
+	}
+	if n := j.Limiter(1).Len(); granted != 100 || n != 100 {
+		t.Errorf("%d granted, %d keys", granted, n)
+	}
+}
+
 func TestWrongPolicies(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for name, p := range map[string]limit.Policy{

@@ -64,7 +64,10 @@ func (o *Once) await(ctx context.Context, ended <-chan struct{}, distance, left 
 	} else {
 		distance = distance/2 + rand.N(distance) // so that nodes do not ask in step
 	}
-	t := time.NewTimer(min(distance, max(left, firstPause)))
+	if left > 0 { // otherwise nobody knows
+		distance = min(distance, max(left, firstPause))
+	}
+	t := time.NewTimer(distance)
 	defer t.Stop()
 	select {
 	case _, more := <-ended:

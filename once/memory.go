@@ -2,9 +2,9 @@ package once
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 )
@@ -32,17 +32,21 @@ type Memory struct {
 
 	mu      sync.Mutex // guards the rest
 	records map[string]*record
-	token   int64     // the latest one: they grow although a clock stands still or goes back
-	expires time.Time // nothing in records expires before; zero: nothing ever
+	token   int64  // the latest one: they grow although a clock stands still or goes back
+	agenda  agenda // the records that expire
 	watched map[string]map[chan struct{}]struct{}
 	sets    map[string]*markSet
+	aging   *list.List // the names of sets that expire, the next one first
 	marks   int
 	boards  map[string]*board
 	toggles int
 }
 
-// record is what is known of a key. It is never changed once it is Done or Failed.
+// record is what is known of a key. It is never changed once it is Done or Failed, but
+// for its place.
 type record struct {
+	key                string
+	place              int   // in the agenda, if it expires
 	phase              Phase // Busy, Done, Failed or Free
 	owner, fingerprint string
 	token              int64
@@ -66,7 +70,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		return nil, fmt.Errorf("once: MemoryConfig.KeepMarks %v: must be at least %v", c.KeepMarks, time.Millisecond)
 	}
 	return &Memory{cfg: c, records: map[string]*record{}, watched: map[string]map[chan struct{}]struct{}{},
-		sets: map[string]*markSet{}, boards: map[string]*board{}}, nil
+		sets: map[string]*markSet{}, aging: list.New(), boards: map[string]*board{}}, nil
 }
 
 // Begin implements Store.
@@ -95,7 +99,7 @@ func (m *Memory) Begin(_ context.Context, c Claim) (State, error) {
 		return State{}, err
 	}
 	m.token = next.token
-	m.put(c.Key, next)
+	m.put(c.Key, r, next)
 	return State{Phase: Mine, Token: next.token, Number: next.number}, nil
 }
 
@@ -109,6 +113,7 @@ func (m *Memory) Renew(_ context.Context, key, owner string, lease time.Duration
 		return false, nil
 	}
 	r.lease, r.expires = now.Add(lease), now.Add(lease+Idle)
+	m.agenda.moved(r)
 	return true, nil
 }
 
@@ -129,7 +134,7 @@ func (m *Memory) End(_ context.Context, key, owner string, o Outcome) (bool, err
 	if o.Phase == Free {
 		next.expires = now.Add(Idle)
 	}
-	m.put(key, next)
+	m.put(key, r, next)
 	m.tell(key)
 	return true, nil
 }
@@ -146,10 +151,12 @@ func (m *Memory) Look(_ context.Context, key string) (State, error) {
 func (m *Memory) Forget(_ context.Context, key string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.find(key, time.Now()) != nil
-	delete(m.records, key)
+	r := m.find(key, time.Now())
+	if r != nil {
+		m.remove(r)
+	}
 	m.tell(key)
-	return known, nil
+	return r != nil, nil
 }
 
 // Watch implements Store.
@@ -185,28 +192,35 @@ func (m *Memory) find(key string, now time.Time) *record {
 	if r == nil || !r.expired(now) {
 		return r
 	}
-	delete(m.records, key)
+	m.remove(r)
 	return nil
 }
 
-func (m *Memory) put(key string, r *record) {
+// put puts a record in the place of that which was there, if there was one.
+func (m *Memory) put(key string, was, r *record) {
+	if was != nil {
+		m.remove(was)
+	}
+	r.key = key
 	m.records[key] = r
-	if !r.expires.IsZero() && (m.expires.IsZero() || r.expires.Before(m.expires)) {
-		m.expires = r.expires
+	if !r.expires.IsZero() {
+		m.agenda.add(r)
 	}
 }
 
-// room drops what has expired when there is no room, and only if something has:
-// a full store is not searched at every call.
-func (m *Memory) room(now time.Time) error {
-	if len(m.records) < m.cfg.Records {
-		return nil
+func (m *Memory) remove(r *record) {
+	delete(m.records, r.key)
+	if !r.expires.IsZero() {
+		m.agenda.remove(r)
 	}
-	if !m.expires.IsZero() && !now.Before(m.expires) {
-		maps.DeleteFunc(m.records, func(_ string, r *record) bool { return r.expired(now) })
-		m.expires = time.Time{}
-		for key, r := range m.records {
-			m.put(key, r)
+}
+
+// room drops what has expired: two records for each that comes, so that they go faster
+// than they come, and no call takes long.
+func (m *Memory) room(now time.Time) error {
+	for range 2 {
+		if next := m.agenda.next(); next != nil && next.expired(now) {
+			m.remove(next)
 		}
 	}
 	if len(m.records) >= m.cfg.Records {

@@ -1,6 +1,7 @@
 package once
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"time"
@@ -9,7 +10,8 @@ import (
 // markSet is a set of marks: members and their tags.
 type markSet struct {
 	tags    map[string]string
-	expires time.Time // zero: never
+	expires time.Time     // zero: never
+	place   *list.Element // in Memory.aging, if it expires
 }
 
 // board is a set of toggles.
@@ -39,7 +41,7 @@ func (m *Memory) Mark(_ context.Context, set, tag string, members []string, firs
 		if !in {
 			s.tags[name] = tag
 			m.marks++
-			s.expires = laterThan(now, m.cfg.KeepMarks)
+			m.age(set, s, now)
 		}
 	}
 	m.sets[set] = s
@@ -61,7 +63,7 @@ func (m *Memory) Unmark(_ context.Context, set string, members []string, was []b
 		}
 	}
 	if s != nil && len(s.tags) == 0 {
-		delete(m.sets, set)
+		m.drop(set)
 	}
 	return nil
 }
@@ -112,12 +114,27 @@ func (m *Memory) drop(set string) {
 	if s := m.sets[set]; s != nil {
 		m.marks -= len(s.tags)
 		delete(m.sets, set)
+		if s.place != nil {
+			m.aging.Remove(s.place)
+		}
 	}
 }
 
+// age says that a set has a new member: it expires after all others now, as all are
+// kept for the same time.
+func (m *Memory) age(set string, s *markSet, now time.Time) {
+	switch s.expires = laterThan(now, m.cfg.KeepMarks); {
+	case s.expires.IsZero():
+	case s.place == nil:
+		s.place = m.aging.PushBack(set)
+	default:
+		m.aging.MoveToBack(s.place)
+	}
+}
+
+// dropSets drops the sets that have expired.
 func (m *Memory) dropSets(now time.Time) {
-	for name := range m.sets {
-		m.set(name, now)
+	for first := m.aging.Front(); first != nil && m.set(first.Value.(string), now) == nil; first = m.aging.Front() {
 	}
 }
 

@@ -41,6 +41,7 @@ func redisOnce() []plainly {
 		{"… First in a set ÷ SETNX, go-redis", "First-set", "goredis-SETNX", 1},
 		{"… First in a hash ÷ SETNX", "First-hash", "SETNX", 0.9},
 		{"… First in a bitmap ÷ SETNX", "First-bitmap", "SETNX", 0.9},
+		{"… First in a bitmap ÷ SETBIT (one string, of any size)", "First-bitmap", "SETBIT", 0},
 		{"… FirstEach of 1000 ÷ a pipeline of SADD", "FirstEach-1000-set", "SADD-each-1000", 0},
 		{"… Do, first ÷ SETNX and SET (no token, no waiting, no check of the owner)", "Do", "SETNX+SET", 0},
 		{"… Do, again ÷ GET", "Do-again", "GET", 0},

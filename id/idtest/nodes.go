@@ -49,7 +49,7 @@ func distinct(t *testing.T, made [][]id.ID, want int) {
 
 // life is that of one node: it joins, makes ids, and leaves.
 func life(t *testing.T, s id.Store, layout id.Layout, n int) (ids []id.ID, err error) {
-	node, err := id.Join(t.Context(), s, id.NodeConfig{Layout: layout})
+	node, err := id.Join(t.Context(), s, id.NodeConfig{Layout: layout, TTL: time.Minute, Timeout: 20 * time.Second}) // the machine may be busy
 	if err != nil {
 		return nil, err
 	}

@@ -18,11 +18,15 @@ func Everybody(*http.Request) string { return "all" }
 // server, each of which adds the address of its own peer to X-Forwarded-For: then
 // it is the one that the outermost of them has added. What stands before that was
 // written by the client, and is not believed. A request that has fewer entries,
-// or no address there, did not come through the proxies: the peer's counts.
+// or no address there, did not come through the proxies: the peer's counts. There is
+// no Address for a negative number: it is nil, and New says so.
 func Address(proxies int) Key {
+	if proxies < 0 {
+		return nil
+	}
 	return func(r *http.Request) string {
 		peer := normal(r.RemoteAddr)
-		if proxies <= 0 {
+		if proxies == 0 {
 			return peer
 		}
 		entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")

@@ -53,7 +53,7 @@ func FuzzAddress(f *testing.F) {
 		if got := limithttp.Address(0)(direct); got != "10.0.0.1" {
 			t.Errorf("%q without proxies makes %q", forwarded, got)
 		}
-		if limithttp.Address(proxies)(direct) == "" {
+		if key := limithttp.Address(proxies); (key == nil) != (proxies < 0) || key != nil && key(direct) == "" {
 			t.Errorf("%q and %d proxies: no key", forwarded, proxies)
 		}
 	})

@@ -201,6 +201,7 @@ func TestWrongOptions(t *testing.T) {
 		"no word on Away": func(o *limithttp.Options) { o.Away = 0 },
 		"one key for two": func(o *limithttp.Options) { o.Keys = o.Keys[:1] },
 		"a nil key":       func(o *limithttp.Options) { o.Keys[1] = nil },
+		"minus a proxy":   func(o *limithttp.Options) { o.Keys[1] = limithttp.Address(-1) },
 		"three costs":     func(o *limithttp.Options) { o.Costs = make([]limithttp.Cost, 3) },
 		"a long timeout":  func(o *limithttp.Options) { o.Timeout = time.Hour },
 	} {

@@ -80,7 +80,7 @@ func (o *Options) complete(rules []limit.Rule) error {
 	}
 	for i, key := range o.Keys {
 		if key == nil {
-			return fmt.Errorf("%w Keys: that of rule %q is nil", limit.ErrInvalid, rules[i].Name)
+			return fmt.Errorf("%w Keys: that of rule %q is nil, as Address is for a negative number of proxies", limit.ErrInvalid, rules[i].Name)
 		}
 	}
 	if len(o.Costs) != 0 && len(o.Costs) != len(rules) {

@@ -33,11 +33,17 @@
 // # When Redis fails
 //
 // A call that gets no answer within Options.Timeout, or an error, is
-// limit.ErrUnavailable. It is not repeated: it may have taken. Redis replicates
-// after it has answered, so that a failover can forget the last takes, and grant
-// them again; a server that is paused and goes on has forgotten nothing. Under
-// maxmemory with an eviction policy keys may go before their time: noeviction
-// makes an error of that instead.
+// limit.ErrUnavailable. It is not repeated: it may have taken.
+//
+//   - Failover: Redis replicates after it has answered, so that the new master may not
+//     have heard of the last takes. It grants exactly those again: a window sees its
+//     limit and what was lost, which is at most the limit once more for each failover.
+//   - Eviction: under maxmemory with any policy but noeviction, also a volatile one, as
+//     all keys have a time to live, keys go before their time. Such a key stands as if
+//     never used: the whole limit is granted again, as often as that happens.
+//   - noeviction, and memory is full: what would take is ErrUnavailable, and takes
+//     nothing, of any rule. Refusals and Peek are answered.
+//   - A server that is paused and goes on has forgotten nothing.
 //
 // When the server's clock goes back, state from its future stays in force, for
 // one window more at most; then it is mended in place. Keys that expired before

@@ -76,6 +76,9 @@ func sidesOf(b *testing.B, addr string) []side {
 			err := client.Do(ctx, client.B().Set().Key("plain:"+strconv.FormatUint(n, 10)).Value("1").Nx().Build()).Error()
 			return ignoreNil(err)
 		}},
+		{"SETBIT", func(ctx context.Context, n uint64) error {
+			return client.Do(ctx, client.B().Setbit().Key("plain:bits").Offset(int64(n)).Value(1).Build()).Error()
+		}},
 		{"goredis-SETNX", func(ctx context.Context, n uint64) error {
 			return other.SetNX(ctx, "go:"+strconv.FormatUint(n, 10), "1", 0).Err()
 		}},
@@ -109,7 +112,7 @@ func sidesOf(b *testing.B, addr string) []side {
 			})
 		}})
 	}
-	order := []string{"SADD", "First-set", "SETNX", "First-hash", "First-bitmap", "goredis-SETNX", // what is compared is side by side
+	order := []string{"SADD", "First-set", "SETNX", "First-hash", "First-bitmap", "SETBIT", "goredis-SETNX", // what is compared is side by side
 		"SADD-each-1000", "FirstEach-1000-set", "FirstEach-1000-hash", "FirstEach-1000-bitmap", "SETNX+SET", "Do", "GET", "Do-again", "Apply"}
 	sides = append(sides, doing(b, benchStore(b, client, redis.Options{}))...)
 	slices.SortStableFunc(sides, func(a, b side) int { return slices.Index(order, a.name) - slices.Index(order, b.name) })

@@ -25,6 +25,14 @@ type group struct {
 // bits runs a command on the bits of members; the answers are what the bits were,
 // or the opposite.
 func (s *Store) bits(ctx context.Context, set, command, more string, members []string, out []bool, was bool) error {
+	if len(members) == 1 { // as nearly all calls have
+		n, offset, err := s.bit(members[0])
+		if err == nil {
+			err = s.each(ctx, s.segment(set, n), command, more, []string{offset}, out)
+			out[0] = err == nil && out[0] == was
+		}
+		return err
+	}
 	groups, err := s.segments(members)
 	if err != nil {
 		return err
@@ -45,18 +53,26 @@ func (s *Store) bits(ctx context.Context, set, command, more string, members []s
 func (s *Store) segments(members []string) (map[int]*group, error) {
 	groups := map[int]*group{}
 	for i, name := range members {
-		id, err := strconv.ParseUint(name, 10, 64)
-		if err != nil || id > s.opts.MaxID || strconv.FormatUint(id, 10) != name {
-			return nil, fmt.Errorf("%w: the member %q is not a number from 0 to %d", once.ErrName, name, s.opts.MaxID)
+		n, offset, err := s.bit(name)
+		if err != nil {
+			return nil, err
 		}
-		n := int(id >> segmentBits)
 		if groups[n] == nil {
 			groups[n] = &group{}
 		}
-		groups[n].offsets = append(groups[n].offsets, strconv.FormatUint(id&(1<<segmentBits-1), 10))
+		groups[n].offsets = append(groups[n].offsets, offset)
 		groups[n].places = append(groups[n].places, i)
 	}
 	return groups, nil
+}
+
+// bit says where the bit of a member is: its segment, and its offset in that.
+func (s *Store) bit(name string) (segment int, offset string, err error) {
+	id, err := strconv.ParseUint(name, 10, 64)
+	if err != nil || id > s.opts.MaxID || len(name) > 1 && name[0] == '0' {
+		return 0, "", fmt.Errorf("%w: the member %q is not a number from 0 to %d", once.ErrName, name, s.opts.MaxID)
+	}
+	return int(id >> segmentBits), strconv.FormatUint(id&(1<<segmentBits-1), 10), nil
 }
 
 func (s *Store) countBits(ctx context.Context, set string) (sum int64, err error) {

@@ -102,9 +102,11 @@ func (s *Store) Close() { s.ends.close() }
 // All keys of one set share its name as a hash tag, so that a cluster keeps them on
 // one server
 // (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
-func (s *Store) record(key string) string         { return s.opts.Prefix + "do:" + key }
-func (s *Store) channel() string                  { return s.opts.Prefix + "ends" }
-func (s *Store) marks(set string) string          { return s.opts.Prefix + "marks:{" + set + "}" }
-func (s *Store) segment(set string, n int) string { return s.marks(set) + ":" + strconv.Itoa(n) }
-func (s *Store) toggles(set string) string        { return s.opts.Prefix + "toggles:{" + set + "}" }
-func (s *Store) togglesOn(set string) string      { return s.toggles(set) + ":on" }
+func (s *Store) record(key string) string  { return s.opts.Prefix + "do:" + key }
+func (s *Store) channel() string           { return s.opts.Prefix + "ends" }
+func (s *Store) marks(set string) string   { return s.opts.Prefix + "marks:{" + set + "}" }
+func (s *Store) toggles(set string) string { return s.opts.Prefix + "toggles:{" + set + "}" }
+func (s *Store) segment(set string, n int) string {
+	return s.opts.Prefix + "marks:{" + set + "}:" + strconv.Itoa(n)
+}
+func (s *Store) togglesOn(set string) string { return s.toggles(set) + ":on" }

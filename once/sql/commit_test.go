@@ -1,9 +1,7 @@
 package oncesql_test
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"testing"
 
@@ -11,40 +9,6 @@ import (
 	"rushgate/once"
 	oncesql "rushgate/once/sql"
 )
-
-// committing connects through a driver, and lets something happen before each commit.
-type committing struct {
-	through driver.Driver
-	dsn     string
-	before  func()
-}
-
-func (c *committing) Driver() driver.Driver { return c.through }
-
-func (c *committing) Connect(context.Context) (driver.Conn, error) {
-	conn, err := c.through.Open(c.dsn)
-	return &committingConn{conn, c.before}, err
-}
-
-type committingConn struct {
-	driver.Conn
-	before func()
-}
-
-func (c *committingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
-	return &committingTx{tx, c.before}, err
-}
-
-type committingTx struct {
-	driver.Tx
-	before func()
-}
-
-func (t *committingTx) Commit() error {
-	t.before()
-	return t.Tx.Commit()
-}
 
 // TestAnswerOfTheCommitIsLost: the transaction is committed, and nobody hears of
 // it. Asking again tells, and pays nothing.
@@ -61,7 +25,11 @@ func TestAnswerOfTheCommitIsLost(t *testing.T) {
 		}
 		addr := address()
 		proxy := testenv.NewProxy(t, addr)
-		far := sql.OpenDB(&committing{db.Driver(), p.through(addr, proxy.Addr).dsn, func() { proxy.Hold(testenv.ToClient) }})
+		far := sql.OpenDB(&watched{db.Driver(), p.through(addr, proxy.Addr).dsn, func(statement string) {
+			if statement == commit {
+				proxy.Hold(testenv.ToClient)
+			}
+		}})
 		defer far.Close()
 		shaky, err := oncesql.New(far, p.dialect, oncesql.Options{})
 		if err != nil {

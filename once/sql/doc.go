@@ -22,7 +22,7 @@
 //
 // The Store is also one for once.New, once.NewMarks and once.NewToggles. It reads,
 // decides, and writes only if nobody has written meanwhile, on the clock of the
-// server; bulk calls are one statement (MySQL: two). A mark is a row with a unique
+// server; bulk calls are one statement (MySQL: a transaction of two). A mark is a row with a unique
 // key. Counting toggles counts an index: no row that all would wait for.
 // Those who wait for somebody else's attempt ask, every few milliseconds at first
 // and every half second later, as database/sql cannot tell them.

@@ -4,62 +4,78 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"rushgate/once"
 )
 
-// Mark implements once.MarkStore.
-func (s *Store) Mark(ctx context.Context, set, tag string, members []string, first []bool) error {
-	if len(members) == 1 {
-		return s.markOne(ctx, set, tag, members, first)
+// Mark implements once.MarkStore. Members with a tag go one by one: package once asks
+// for one at a time.
+func (s *Store) Mark(ctx context.Context, set, tag string, members []string, first []bool) (err error) {
+	if len(members) == 1 || tag != "" {
+		for i, member := range members {
+			if first[i], err = s.markOne(ctx, set, tag, member); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	list, err := json.Marshal(members)
 	if err != nil {
 		return wrap("mark", err)
 	}
 	if s.dialect == MySQL {
-		return s.markReading(ctx, set, tag, members, string(list), first)
+		return s.retry(ctx, func() error { return s.markReading(ctx, set, members, string(list), first) })
 	}
-	if err := s.names(ctx, "mark", s.db, members, first, s.say.markAll, set, tag, string(list)); err != nil {
-		return err
-	}
-	if tag == "" || !slices.Contains(first, false) {
-		return nil
-	}
-	return s.names(ctx, "mark", s.db, members, first, s.say.tagged, set, tag, string(list))
+	return s.names(ctx, "mark", s.db, members, first, s.say.markAll, set, tag, string(list))
 }
 
-func (s *Store) markOne(ctx context.Context, set, tag string, members []string, first []bool) error {
-	n, err := s.affected(ctx, "mark", s.say.mark, set, members[0], tag)
-	first[0] = n == 1
-	if err != nil || n == 1 || tag == "" {
-		return err
+// markOne adds a mark. If there is one, its tag decides; if that one is undone before
+// it is read, nobody is first, and it is tried again.
+func (s *Store) markOne(ctx context.Context, set, tag, member string) (bool, error) {
+	for range mostTries {
+		n, err := s.affected(ctx, "mark", s.say.mark, set, member, tag)
+		if err != nil || n == 1 || tag == "" {
+			return n == 1, err
+		}
+		var was string
+		err = s.db.QueryRowContext(ctx, s.say.tag, set, member).Scan(&was)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return was == tag, wrap("mark", err)
+		}
 	}
-	list, err := json.Marshal(members)
-	if err != nil {
-		return wrap("mark", err)
-	}
-	return s.names(ctx, "mark", s.db, members, first, s.say.tagged, set, tag, string(list))
+	return false, errors.New("once: mark: others set and undo it all the time")
 }
 
 // markReading: MySQL does not return what an INSERT has added, so the rows are
-// found by their tag: the call has one of its own when the caller has none.
-func (s *Store) markReading(ctx context.Context, set, tag string, members []string, list string, first []bool) error {
-	own := tag
-	if own == "" {
-		own = once.NewOwner()
+// found by a tag that this call alone has; in one transaction, or somebody could
+// undo a mark before it is found, and nobody would be told that it was first.
+func (s *Store) markReading(ctx context.Context, set string, members []string, list string, first []bool) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return wrap("mark", err)
 	}
-	n, err := s.affected(ctx, "mark", s.say.markAll, set, own, list)
-	all, none := n == int64(len(members)), n == 0 && tag == ""
-	if err != nil || all || none {
-		for i := range first {
-			first[i] = err == nil && all
+	defer func() { _ = tx.Rollback() }()
+	own := once.NewOwner()
+	r, err := tx.ExecContext(ctx, s.say.markAll, set, own, list)
+	if err != nil {
+		return wrap("mark", err)
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return wrap("mark", err)
+	}
+	all := n == int64(len(members))
+	for i := range first {
+		first[i] = all
+	}
+	if !all && n > 0 {
+		if err := s.names(ctx, "mark", tx, members, first, s.say.tagged, set, own, list); err != nil {
+			return err
 		}
-		return err
 	}
-	tag = own
-	return s.names(ctx, "mark", s.db, members, first, s.say.tagged, set, tag, list)
+	return wrap("mark", tx.Commit())
 }
 
 // Unmark implements once.MarkStore.

@@ -65,46 +65,94 @@ func (r *run) answer(c *once.Claim) once.State {
 }
 
 // Begin implements once.Store. It reads, and changes only what is still as it was
-// read; the moments are the server's.
-func (s *Store) Begin(ctx context.Context, c once.Claim) (state once.State, err error) {
-	lease := micros(c.Lease)
+// read; the moments are the server's. What a transaction of DoTx has written, reading
+// does not see: it shows when writing has to wait. The key is Busy then.
+func (s *Store) Begin(ctx context.Context, c once.Claim) (once.State, error) {
 	for range mostTries {
 		r, found, err := read(ctx, s.db, s.say.read, c.Key)
 		if err != nil {
-			return state, wrap("begin", err)
+			return once.State{}, wrap("begin", err)
 		}
-		if !found {
-			token, err := s.insert(ctx, s.db, s.say.insert, c.Key, int(once.Busy), c.Owner, c.Fingerprint, lease, lease+micros(once.Idle), []byte{})
-			if err != nil {
-				return state, err
+		if found {
+			if state := r.answer(&c); state.Phase != once.Free {
+				return state, nil
 			}
-			if token > 0 {
-				return once.State{Phase: once.Mine, Token: token, Number: 1}, nil
+		}
+		if err = s.probe(ctx, c.Key); err == nil {
+			next := once.State{Phase: once.Mine, Token: max(r.token+1, r.now), Number: r.state().Number + 1}
+			if found {
+				found, err = s.take(ctx, &c, &r, &next)
+			} else {
+				found, err = s.insert(ctx, &c, &next)
 			}
-			continue
+			if err == nil && found {
+				return next, nil
+			}
 		}
-		if state = r.answer(&c); state.Phase != once.Free {
-			return state, nil
+		if s.held(ctx, err) {
+			return once.State{Phase: once.Busy}, nil
 		}
-		next := once.State{Phase: once.Mine, Token: max(r.token+1, r.now), Number: state.Number + 1}
-		n, err := s.affected(ctx, "begin", s.say.take, int(once.Busy), c.Owner, c.Fingerprint, next.Token, next.Number, lease, lease+micros(once.Idle),
-			[]byte{}, c.Key, r.token, int(r.phase), r.leaseEnds)
-		if err != nil || n == 1 {
-			return next, err
+		if err != nil {
+			return once.State{}, wrap("begin", err)
 		}
 	}
-	return state, errors.New("once: begin: others change the record all the time")
+	return once.State{}, errors.New("once: begin: others change the record all the time")
 }
 
-// insert adds a row and returns its token, or 0 when there may be one already:
-// then reading tells.
-func (s *Store) insert(ctx context.Context, q querier, statement string, args ...any) (token int64, err error) {
-	if s.dialect == MySQL {
-		_, err = q.ExecContext(ctx, statement, args...)
-	} else if err = q.QueryRowContext(ctx, statement, args...).Scan(&token); errors.Is(err, sql.ErrNoRows) {
-		err = nil
+// probe fails when a transaction has the record of a key, where writing could not be
+// told to wait for a short time only: a server whose client has gone would go on
+// waiting, and then take the key for nobody.
+func (s *Store) probe(ctx context.Context, key string) error {
+	if s.dialect != MySQL {
+		return nil
 	}
-	return token, wrap("begin", err)
+	var one int
+	err := s.db.QueryRowContext(ctx, s.say.probe, key).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// insert adds a record, unless there is one, and says whether it has.
+func (s *Store) insert(ctx context.Context, c *once.Claim, next *once.State) (added bool, err error) {
+	lease := micros(c.Lease)
+	args := []any{c.Key, int(once.Busy), c.Owner, c.Fingerprint, lease, lease + micros(once.Idle), []byte{}}
+	err = s.retry(ctx, func() (err error) {
+		if s.dialect != MySQL {
+			err = s.db.QueryRowContext(ctx, s.say.insert, args...).Scan(&next.Token)
+			if added = err == nil; errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		}
+		r, err := s.db.ExecContext(ctx, s.say.insert, args...)
+		if err != nil {
+			return err
+		}
+		n, err := r.RowsAffected()
+		if err == nil && n == 1 {
+			next.Token, err = r.LastInsertId()
+		}
+		added = err == nil && n == 1 && next.Token > 0
+		return err
+	})
+	return added, err
+}
+
+// take makes a record that is free that of an attempt, if it is still as it was read.
+func (s *Store) take(ctx context.Context, c *once.Claim, r *run, next *once.State) (bool, error) {
+	lease := micros(c.Lease)
+	var n int64
+	err := s.retry(ctx, func() error {
+		done, err := s.db.ExecContext(ctx, s.say.take, int(once.Busy), c.Owner, c.Fingerprint, next.Token, next.Number, lease, lease+micros(once.Idle),
+			[]byte{}, c.Key, r.token, int(r.phase), r.leaseEnds)
+		if err == nil {
+			n, err = done.RowsAffected()
+		}
+		return err
+	})
+	return n == 1, err
 }
 
 // Renew implements once.Store.

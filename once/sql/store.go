@@ -179,3 +179,21 @@ func transient(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "Error 1213 ") || strings.Contains(text, "Error 1205 ") || strings.Contains(text, "Error 1020 ")
 }
+
+// held says that a write came to nothing because a transaction has what it would change:
+// PostgreSQL's lock_not_available; MySQL's and MariaDB's word for NOWAIT; and with
+// SQLite, where reading needs no lock, that time ran out while it waited.
+func (s *Store) held(ctx context.Context, err error) bool {
+	if err == nil {
+		return false
+	}
+	switch s.dialect {
+	case Postgres:
+		var state interface{ SQLState() string }
+		return errors.As(err, &state) && state.SQLState() == "55P03"
+	case MySQL:
+		text := err.Error()
+		return strings.Contains(text, "Error 3572 ") || strings.Contains(text, "Error 1205 ")
+	}
+	return transient(err) || ctx.Err() == context.DeadlineExceeded
+}

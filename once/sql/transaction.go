@@ -56,10 +56,10 @@ type TxWork func(ctx context.Context, tx *sql.Tx, a once.Attempt) ([]byte, error
 // (deadlock, serialization failure), it is undone and the work is run again, up to
 // ten times.
 //
-// Keys are shared with Do on the same store: while an attempt of Do has the key,
-// DoTx answers ErrInProgress. While a transaction of DoTx has it, Do waits in the
-// database too, a few times its Timeout, and then returns the store's error: use one
-// of them for a key. After ErrUnrecorded nobody knows whether the
+// Keys are shared with Do on the same store. While an attempt of Do has the key, DoTx
+// answers ErrInProgress; while a transaction of DoTx has it, so does Do, after its
+// Patience. (In SQLite one transaction at a time writes: Do cannot tell whether that has
+// its key, and even with NoWait waits for it as long as the busy timeout and its own.) After ErrUnrecorded nobody knows whether the
 // transaction was committed; calling DoTx again tells.
 func (s *Store) DoTx(ctx context.Context, key string, o TxOptions, work TxWork) (once.Result, error) {
 	if err := once.CheckName("key", key); err != nil {
@@ -124,9 +124,9 @@ func (t *transaction) within(ctx context.Context, mine func(once.State) (once.Re
 // they have committed.
 func (t *transaction) take(ctx context.Context) (once.State, error) {
 	say, c, keep := &t.store.say, &t.claim, micros(t.opts.Keep)
-	token, err := t.store.insert(ctx, t.tx, say.begin, c.Key, int(once.Busy), c.Owner, c.Fingerprint, 0, keep, []byte{})
+	token, err := t.insert(ctx, c.Key, int(once.Busy), c.Owner, c.Fingerprint, 0, keep, []byte{})
 	if err != nil || token > 0 {
-		return once.State{Phase: once.Mine, Token: token, Number: 1}, err
+		return once.State{Phase: once.Mine, Token: token, Number: 1}, wrap("begin", err)
 	}
 	row, found, err := read(ctx, t.tx, say.readLocked, c.Key)
 	if err == nil && !found {
@@ -140,9 +140,22 @@ func (t *transaction) take(ctx context.Context) (once.State, error) {
 		return s, nil
 	}
 	s = once.State{Phase: once.Mine, Token: max(row.token+1, row.now), Number: s.Number + 1}
-	_, err = t.tx.ExecContext(ctx, say.take, int(once.Busy), c.Owner, c.Fingerprint, s.Token, s.Number, 0, keep, []byte{},
+	_, err = t.tx.ExecContext(ctx, say.takeLocked, int(once.Busy), c.Owner, c.Fingerprint, s.Token, s.Number, 0, keep, []byte{},
 		c.Key, row.token, int(row.phase), row.leaseEnds)
 	return s, wrap("begin", err)
+}
+
+// insert adds the row and returns its token, or 0 when there may have been one: then
+// reading tells.
+func (t *transaction) insert(ctx context.Context, args ...any) (token int64, err error) {
+	if t.store.dialect == MySQL {
+		_, err = t.tx.ExecContext(ctx, t.store.say.begin, args...)
+		return 0, err
+	}
+	if err = t.tx.QueryRowContext(ctx, t.store.say.begin, args...).Scan(&token); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return token, err
 }
 
 // errSwept: the row was there, and was deleted before it could be locked. It is
