@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,6 +18,9 @@ import (
 var server = testenv.SharedPostgres("fsync=off") // nothing here crashes it
 
 func TestMain(m *testing.M) {
+	if url := locktest.Child(); url != "" {
+		os.Exit(childMain(url))
+	}
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
@@ -60,5 +64,6 @@ func TestPostgres(t *testing.T) {
 				tb.Fatal(tag, err)
 			}
 		},
+		Where: func(b lock.Backend) string { return pools[b].Config().ConnString() },
 	})
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,9 @@ var server = testenv.SharedRedis()
 var prefixes atomic.Int64
 
 func TestMain(m *testing.M) {
+	if where := locktest.Child(); where != "" {
+		os.Exit(childMain(where))
+	}
 	if err := flag.Set("rapid.checks", "60"); err != nil {
 		panic(err)
 	}
@@ -75,6 +79,7 @@ func factory(t *testing.T) locktest.Factory {
 		Expire: func(tb testing.TB, b lock.Backend, key, owner string) {
 			expire(tb, raw, prefix[b]+"{"+key+"}", owner)
 		},
+		Where: func(b lock.Backend) string { return prefix[b] + " " + server.Server(t).Addr },
 	}
 }
 

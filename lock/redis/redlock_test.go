@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,9 @@ func TestRedlock(t *testing.T) {
 			for _, c := range raw {
 				expire(tb, c, prefix+"{"+key+"}", owner)
 			}
+		},
+		Where: func(lock.Backend) string {
+			return strings.Join([]string{prefix, three[0].Addr, three[1].Addr, three[2].Addr}, " ")
 		},
 	})
 }
