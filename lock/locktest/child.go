@@ -139,10 +139,16 @@ func (p *process) says(t *testing.T, want ...string) {
 	}
 }
 
-// stop has the child stand still, wherever it is.
+// stop has the child stand still, wherever it is, and returns when it does.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	must(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	must(t, err)
+	if !status.Stopped() {
+		t.Fatalf("the child does not stand still: %#x", status)
+	}
 }
 
 // wake lets it go on.

@@ -50,14 +50,6 @@ func processes(t *testing.T, f Factory) {
 	}
 }
 
-// lock takes the key in this process, when it is to be had.
-func (h *house) lock() *lock.Held {
-	h.Helper()
-	held, err := h.l.Lock(h.Context(), h.key, lock.WithMaxWait(generous))
-	must(h.T, err)
-	return held
-}
-
 // busy checks that the key is not to be had.
 func (h *house) busy(what string) {
 	h.Helper()
@@ -85,8 +77,8 @@ func (h *house) wakesLate(p *process, res *resource, next *lock.Held) {
 	if !next.Valid() {
 		h.Fatal("the next holder has lost")
 	}
-	must(h.T, next.Unlock(h.Context()))
-	must(h.T, h.lock().Unlock(h.Context()))
+	Unlock(h.T, next)
+	Unlock(h.T, Take(h.T, h.l, h.key))
 }
 
 // follows checks that a fence is greater, and writes with it.
@@ -102,7 +94,7 @@ func writerSleeps(h *house) {
 	p := startHolder(h.T, h.where, h.writer(childLease))
 	h.follows(&res, p.fence)
 	p.stop(h.T)
-	next := h.lock()
+	next := Take(h.T, h.l, h.key)
 	h.follows(&res, next.Fence())
 	h.wakesLate(p, &res, next)
 }
@@ -116,8 +108,8 @@ func readerSleeps(h *house) {
 	must(h.T, err)
 	p.stop(h.T)
 	h.busy("two read")
-	must(h.T, awake.Unlock(h.Context()))
-	next := h.lock()
+	Unlock(h.T, awake)
+	next := Take(h.T, h.l, h.key)
 	h.follows(&res, next.Fence())
 	h.wakesLate(p, &res, next)
 }
@@ -139,9 +131,9 @@ func holderKilled(h *house) {
 	p := startHolder(h.T, h.where, h.writer(childLease))
 	h.follows(&res, p.fence)
 	p.kill()
-	next := h.lock()
+	next := Take(h.T, h.l, h.key)
 	h.follows(&res, next.Fence())
-	must(h.T, next.Unlock(h.Context()))
+	Unlock(h.T, next)
 }
 
 // deadReleaseNothing: that the connections of a holder end is not the end of its
@@ -159,46 +151,22 @@ func deadReleaseNothing(h *house) {
 // the news of a grant that is over. It asks again, and waits for its new turn.
 func waiterSleeps(h *house) {
 	var res resource
-	first := h.lock()
+	first := Take(h.T, h.l, h.key)
 	h.follows(&res, first.Fence())
 	p := start(h.T, h.where, h.writer(3*time.Second)) // it must be in the line when it is its turn
-	h.waits()
+	queued(h.T, h.b, h.key)
 	p.stop(h.T)
-	must(h.T, first.Unlock(h.Context())) // the sleeper is granted
-	next := h.lock()
+	Unlock(h.T, first) // the sleeper is granted
+	next := Take(h.T, h.l, h.key)
 	if next.Fence() < first.Fence()+2 {
 		h.Fatalf("fence %d follows %d: nobody was granted meanwhile", next.Fence(), first.Fence())
 	}
 	h.follows(&res, next.Fence())
 	p.wake(h.T)
-	h.waits()
-	must(h.T, next.Unlock(h.Context()))
+	queued(h.T, h.b, h.key)
+	Unlock(h.T, next)
 	p.holds(h.T)
 	h.follows(&res, p.fence)
 	p.finish(h.T)
 	p.says(h.T, fmt.Sprint("writes ", p.fence), "valid true", fmt.Sprint("unlock ", nil), "over")
-}
-
-// waits waits until there is somebody in the line: then a line of one is full.
-func (h *house) waits() {
-	h.Helper()
-	names := tokens{node: nodeOf(h.T)}
-	late := time.After(generous)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		c := claim(h.key, "curious", names.next(), all, all, 1)
-		switch a := h.b.Acquire(h.Context(), c); {
-		case a.Err != nil:
-			h.Fatal(a.Err)
-		case a.State == lock.Full:
-			return
-		}
-		h.b.Release(h.Context(), []lock.Claim{c})
-		select {
-		case <-tick.C:
-		case <-late:
-			h.Fatal("nobody waits")
-		}
-	}
 }

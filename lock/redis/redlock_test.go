@@ -75,29 +75,27 @@ func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
 			if err := s.Pause(); err != nil {
 				t.Fatal(err)
 			}
-			h := take(t, l)
+			h := locktest.Take(t, l, "k")
 			if h.Fence() <= last {
 				t.Fatalf("without server %d: a fence of %d after %d", i, h.Fence(), last)
 			}
 			last = h.Fence()
-			again(t, h)
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			locktest.Renewed(t, h)
+			locktest.Unlock(t, h)
 			if err := s.Resume(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	h := take(t, l)
+	h := locktest.Take(t, l, "k")
 	three[0].Kill()
 	three[2].Kill()
-	lost(t, h)
+	locktest.Lost(t, h)
 	if _, err := l.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	if err := three[0].Start(); err != nil {
 		t.Fatal(err)
 	}
-	after(t, h, l)
+	locktest.After(t, h, l)
 }
