@@ -81,8 +81,8 @@ func After(t *testing.T, h *lock.Held, l *lock.Locker) {
 	Unlock(t, next)
 }
 
-// queued waits until somebody waits for a key: then a line of one is full.
-func queued(t *testing.T, b lock.Backend, key string) {
+// Queued waits until somebody waits for a key: then a line of one is full.
+func Queued(t *testing.T, b lock.Backend, key string) {
 	t.Helper()
 	names := tokens{node: nodeOf(t)}
 	late := time.After(generous)

@@ -142,7 +142,7 @@ func newsLost(w *wired) {
 		h, err := w.through.Lock(w.Context(), "k", lock.WithMaxWait(generous))
 		done <- outcome{h, err}
 	}()
-	queued(w.T, w.Beside, "k")
+	Queued(w.T, w.Beside, "k")
 	select {
 	case <-w.ears.ready:
 	case <-time.After(generous):

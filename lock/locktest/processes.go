@@ -154,7 +154,7 @@ func waiterSleeps(h *house) {
 	first := Take(h.T, h.l, h.key)
 	h.follows(&res, first.Fence())
 	p := start(h.T, h.where, h.writer(3*time.Second)) // it must be in the line when it is its turn
-	queued(h.T, h.b, h.key)
+	Queued(h.T, h.b, h.key)
 	p.stop(h.T)
 	Unlock(h.T, first) // the sleeper is granted
 	next := Take(h.T, h.l, h.key)
@@ -163,7 +163,7 @@ func waiterSleeps(h *house) {
 	}
 	h.follows(&res, next.Fence())
 	p.wake(h.T)
-	queued(h.T, h.b, h.key)
+	Queued(h.T, h.b, h.key)
 	Unlock(h.T, next)
 	p.holds(h.T)
 	h.follows(&res, p.fence)
