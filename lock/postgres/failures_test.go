@@ -42,7 +42,7 @@ func TestACrashForgetsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits more than it works
+			t.Parallel()                                         // it waits more than it works
 			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
 			b := backend(t, pool(t, own.NewDatabase(t)), postgres.Options{})
 			l, m := locker(t, b), locker(t, b)
