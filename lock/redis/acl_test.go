@@ -42,18 +42,18 @@ func TestAUserWithoutTheRightToHear(t *testing.T) {
 			t.Parallel() // it waits more than it works
 			deaf := make(chan error, 100)
 			b := restricted(t, testenv.Redis(t), lacks)
-			l := locker(t, b, lock.Options{Lease: time.Second, Deaf: func(err error) { deaf <- err }})
+			l := locker(t, b, lock.Options{Deaf: func(err error) { deaf <- err }})
 			h := locktest.Take(t, l, "k")
-			_, err := l.Lock(t.Context(), "k", lock.WithMaxWait(500*time.Millisecond))
+			next := []lock.Claim{{Key: "k", Owner: "next", Token: "node.1", Need: 1, Limit: 1, Lease: time.Minute, Line: lock.MaxLine}}
+			if a := b.Acquire(t.Context(), next[0]); a.State != lock.Waiting {
+				t.Fatal(a)
+			}
+			_, err := l.Lock(t.Context(), "k", lock.WithMaxWait(time.Second))
 			if !errors.Is(err, lock.ErrTimeout) || !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), word) {
 				t.Fatalf("the error of a wait is %v", err)
 			}
 			if err := <-deaf; !strings.Contains(err.Error(), "NOPERM") {
 				t.Fatal(err)
-			}
-			next := []lock.Claim{{Key: "k", Owner: "next", Token: "node.1", Need: 1, Limit: 1, Lease: time.Minute, Line: lock.MaxLine}}
-			if a := b.Acquire(t.Context(), next[0]); a.State != lock.Waiting {
-				t.Fatal(a)
 			}
 			locktest.Unlock(t, h)
 			if a := b.Renew(t.Context(), next)[0]; a.State != lock.Granted {

@@ -20,7 +20,7 @@ const generous = 30 * time.Second
 func TestAServerThatStandsStill(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	own, opts := testenv.Redis(t), fresh()
-	a, b := locker(t, backend(t, own.Addr, opts), short()), locker(t, backend(t, own.Addr, opts), short())
+	a, b := locker(t, backend(t, own.Addr, opts), short()), locker(t, backend(t, own.Addr, opts), lock.Options{})
 	h := locktest.Take(t, a, "k")
 	if err := own.Pause(); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestAServerThatStandsStill(t *testing.T) {
 func TestAServerThatForgets(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	own, opts := testenv.Redis(t), fresh()
-	a, b := locker(t, backend(t, own.Addr, opts), short()), locker(t, backend(t, own.Addr, opts), short())
+	a, b := locker(t, backend(t, own.Addr, opts), short()), locker(t, backend(t, own.Addr, opts), lock.Options{})
 	h := locktest.Take(t, a, "k")
 	own.Kill()
 	if err := own.Start(); err != nil {

@@ -16,21 +16,21 @@ import (
 // and fences go on growing.
 func TestAFailover(t *testing.T) {
 	t.Parallel() // it waits more than it works
-	group, opts := testenv.RedisSentinel(t, 1), fresh()
-	connect := func() *lock.Locker {
+	group, own := testenv.RedisSentinel(t, 1), fresh()
+	connect := func(opts lock.Options) *lock.Locker {
 		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: group.Addrs(), DisableCache: true,
 			Sentinel: rueidis.SentinelOption{MasterSet: group.Name}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		b, err := redis.New(c, opts)
+		b, err := redis.New(c, own)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return locker(t, b, short())
+		return locker(t, b, opts)
 	}
-	a, b := connect(), connect()
+	a, b := connect(short()), connect(lock.Options{})
 	h := locktest.Take(t, a, "k")
 	old, err := group.Master()
 	if err != nil {
