@@ -30,7 +30,8 @@
 //     fifth fewer locks, and less than a third of the changes of hands.
 //   - Nobody spins. Who waits is told, by one subscription for each Locker, and
 //     asks only to give a sign of life (each third of a lease), when those ahead
-//     may have died, and after a connection was lost. Why nothing is heard, Options.Deaf is told.
+//     may have died, and after a connection was lost. Why nothing is heard,
+//     Options.Deaf is told.
 //   - Nothing is stranded for longer than a lease: not by a holder that died, nor
 //     by one that died in the line, nor by a request whose answer got lost or
 //     that arrives late.

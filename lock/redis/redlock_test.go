@@ -18,7 +18,8 @@ func masters(t *testing.T) []*testenv.RedisServer {
 	return []*testenv.RedisServer{testenv.Redis(t), testenv.Redis(t), testenv.Redis(t)}
 }
 
-func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock.Redlock {
+// redlock waits for a server that is away no longer than it is told.
+func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string, patient time.Duration) *lock.Redlock {
 	tb.Helper()
 	opts := fresh()
 	if prefix != "" {
@@ -28,7 +29,7 @@ func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock
 	for _, s := range servers {
 		backends = append(backends, backend(tb, s.Addr, opts))
 	}
-	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: 150 * time.Millisecond})
+	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: patient})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -37,6 +38,7 @@ func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock
 }
 
 func TestRedlock(t *testing.T) {
+	t.Parallel() // it waits as much as it works
 	three := masters(t)
 	var raw []rueidis.Client
 	for _, s := range three {
@@ -50,7 +52,7 @@ func TestRedlock(t *testing.T) {
 					tb.Fatal(err)
 				}
 			}
-			return redlock(tb, three, prefix)
+			return redlock(tb, three, prefix, generous) // all are there, however busy they are
 		},
 		Expire: func(tb testing.TB, _ lock.Backend, key, owner string) {
 			for _, c := range raw {
@@ -67,7 +69,7 @@ func TestRedlock(t *testing.T) {
 func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	three := masters(t)
-	r := redlock(t, three, "")
+	r := redlock(t, three, "", 150*time.Millisecond)
 	l := locker(t, r, lock.Options{Lease: 3 * time.Second})
 	var last uint64
 	for range 2 {
