@@ -23,10 +23,15 @@
 //   - The fence grows with every grant of a key: see below.
 //   - First come, first served. There is one line for a key, and whoever leaves
 //     hands over to the next one in the same step; nobody overtakes, so neither
-//     readers nor writers nor large demands starve. (A Redlock has no line.)
+//     readers nor writers nor large demands starve. (A Redlock has no line.) There is
+//     no other mode, in which who comes may take a free lock before those who wait:
+//     a lock that is handed over changes hands in one round trip, one that is set
+//     free in two. When that was tried (Redis, 16 callers of one key), it gave a
+//     fifth fewer locks, and less than a third of the changes of hands.
 //   - Nobody spins. Who waits is told, by one subscription for each Locker, and
 //     asks only to give a sign of life (each third of a lease), when those ahead
-//     may have died, and after a connection was lost.
+//     may have died, and after a connection was lost. Why nothing is heard,
+//     Options.Deaf is told.
 //   - Nothing is stranded for longer than a lease: not by a holder that died, nor
 //     by one that died in the line, nor by a request whose answer got lost or
 //     that arrives late.

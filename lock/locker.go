@@ -28,6 +28,7 @@ type Locker struct {
 
 	mu      sync.Mutex
 	hearing bool             // or about to
+	deaf    error            // why it does not, at this moment
 	waits   map[string]*wait // by token
 }
 

@@ -28,6 +28,12 @@ type Options struct {
 	// MaxWaiters is how many may wait for one key; the next one is refused by
 	// ErrLineFull. Default 1,000, at most MaxLine.
 	MaxWaiters int
+
+	// Deaf, if set, is told why those who wait hear of no grants: the right to
+	// subscribe is missing, or a connection was lost. Until it is mended they get their
+	// locks by asking, each third of a lease. It is called once each time, by
+	// one goroutine, and must not block.
+	Deaf func(error)
 }
 
 const (

@@ -119,8 +119,8 @@ func (l *Locker) lock(ctx context.Context, w *wish) (*Held, error) {
 			if held != nil {
 				return held, nil
 			}
-			if errors.Is(err, ErrTimeout) && a.Err != nil {
-				err = errors.Join(err, a.Err)
+			if errors.Is(err, ErrTimeout) {
+				err = l.because(err, a.Err)
 			}
 		}
 		if err != nil {
@@ -212,12 +212,44 @@ func (l *Locker) hear() {
 // listen hears of grants until Close.
 func (l *Locker) listen() {
 	for l.ctx.Err() == nil {
-		_ = l.backend.Listen(l.ctx, l.node, l.missed, l.heard)
+		err := l.backend.Listen(l.ctx, l.node, l.missed, l.heard)
+		if l.ctx.Err() == nil {
+			l.deafened(err)
+		}
 		select {
 		case <-l.ctx.Done():
 		case <-time.After(lastPause):
 		}
 	}
+}
+
+// deafened notes why nothing is heard, and tells it once.
+func (l *Locker) deafened(err error) {
+	if err == nil {
+		err = errors.New("the backend stopped listening")
+	}
+	l.mu.Lock()
+	told := l.deaf != nil
+	l.deaf = err
+	l.mu.Unlock()
+	if !told && l.opts.Deaf != nil {
+		l.opts.Deaf(err)
+	}
+}
+
+// because says why a wait was longer than it had to be: the server gave no
+// answer, or no news.
+func (l *Locker) because(err, silent error) error {
+	l.mu.Lock()
+	deaf := l.deaf
+	l.mu.Unlock()
+	if silent != nil {
+		err = fmt.Errorf("%w: %w", err, silent)
+	}
+	if deaf != nil {
+		err = fmt.Errorf("%w: grants are not heard of: %w", err, deaf)
+	}
+	return err
 }
 
 // heard passes on that somebody was granted.
@@ -238,6 +270,7 @@ func (l *Locker) heard(g Grant) {
 func (l *Locker) missed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.deaf = nil
 	for _, w := range l.waits {
 		select {
 		case w.news <- askAgain:

@@ -6,13 +6,43 @@ import "context"
 // one with a fence, which each of our locks has, gives the same guarantee.
 func lockRivals() []string { return []string{"redsync", "bsm", "bsm+fence"} }
 
-// locks measures package lock on Redis beside the libraries that people use, all
-// on one private Redis. Those ask each millisecond when they wait; ours is told.
+// locks measures package lock beside what people use for locks, each on one
+// private server.
 func (b *bench) locks(ctx context.Context) error {
 	times := "3x"
 	if b.quick {
 		times = "1x"
 	}
+	if err := b.locksInRedis(ctx, times); err != nil {
+		return err
+	}
+	return b.locksInPostgres(ctx, times)
+}
+
+// locksInPostgres measures them beside advisory locks by hand, which are not the
+// same: they write nothing, have no lease, and end with a connection without a
+// word to who relies on them. What ours cost more is the disk.
+func (b *bench) locksInPostgres(ctx context.Context, times string) error {
+	m, err := b.gobench(ctx, "rushgate/bench/locks", "BenchmarkPostgres", times)
+	if err != nil {
+		return err
+	}
+	for _, load := range []string{"uncontended=1", "uncontended=16", "contended=16"} {
+		name := func(system string) string { return "Postgres/" + load + "/" + system + " locks/s" }
+		f, err := m.figures(name("rushgate"), name("advisory"), name("advisory+fence"))
+		if err != nil {
+			return err
+		}
+		b.plain("Lock and unlock in PostgreSQL ("+load+")", f[0], "/s")
+		b.inform("… ÷ advisory, which has no lease and no fence", f[0], f[1])
+		b.inform("… ÷ advisory+fence, which has no lease", f[0], f[2])
+	}
+	return nil
+}
+
+// locksInRedis measures them beside the libraries that people use. Those ask each
+// millisecond when they wait; ours is told.
+func (b *bench) locksInRedis(ctx context.Context, times string) error {
 	m, err := b.gobench(ctx, "rushgate/bench/locks", "BenchmarkLocks", times)
 	if err != nil {
 		return err

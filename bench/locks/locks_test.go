@@ -113,22 +113,23 @@ const (
 	warmup   = 100 * time.Millisecond
 )
 
-// BenchmarkLocks runs every system under every load, b.N times, and reports the
-// sum over the time. Beside the locks taken and given back in a second it counts
-// how often another goroutine had the key before: where those who wait only ask
-// now and then, whoever unlocks mostly gets the lock again.
+// load is how many want how many keys.
+type load struct {
+	name          string
+	workers, keys int
+}
+
+// BenchmarkLocks measures locks in Redis.
 func BenchmarkLocks(b *testing.B) {
-	server := testenv.Redis(b)
-	those := systems(b, server.Addr)
-	for _, load := range []struct {
-		name    string
-		workers int
-		keys    int
-	}{
-		{"uncontended=1", 1, 1},
-		{"uncontended=64", 64, 64},
-		{"contended=16", 16, 1},
-	} {
+	loads(b, systems(b, testenv.Redis(b).Addr), []load{{"uncontended=1", 1, 1}, {"uncontended=64", 64, 64}, {"contended=16", 16, 1}})
+}
+
+// loads runs every system under every load, b.N times, and reports the sum over
+// the time. Beside the locks taken and given back in a second it counts how often
+// another goroutine had the key before: where those who wait only ask now and
+// then, whoever unlocks mostly gets the lock again.
+func loads(b *testing.B, those []system, all []load) {
+	for _, load := range all {
 		for _, s := range those {
 			b.Run(load.name+"/"+s.name, func(b *testing.B) {
 				run(b, s, load.workers, load.keys, warmup)

@@ -49,14 +49,7 @@ func (d *desk) unlock(h *lock.Held) {
 // ended waits for the end of a held context and checks its cause.
 func (d *desk) ended(h *lock.Held, want error) {
 	d.Helper()
-	select {
-	case <-h.Context().Done():
-	case <-time.After(generous):
-		d.Fatal("the context goes on")
-	}
-	if cause := context.Cause(h.Context()); !errors.Is(cause, want) || h.Valid() {
-		d.Fatalf("cause %v, valid %t; want %v", cause, h.Valid(), want)
-	}
+	ended(d.T, h, want)
 }
 
 func lockers(t *testing.T, f Factory) {

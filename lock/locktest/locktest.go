@@ -1,6 +1,6 @@
 // Package locktest is the suite that every lock.Backend passes: its contract
-// call by call, random histories against a dumb model, and what a Locker makes
-// of it.
+// call by call, random histories against a dumb model, what a Locker makes of
+// it, networks that lose things, and processes that are stopped and killed.
 package locktest
 
 import (
@@ -28,6 +28,14 @@ type Factory struct {
 	// wait there, but ask again, in no order; and a claim that is asked for
 	// again may have a greater fence.
 	Quorum bool
+
+	// Where tells a child of the same test binary how to reach a backend: see
+	// Child. It is nil for one in the memory of this process, which has none.
+	Where func(b lock.Backend) string
+
+	// Wire returns a fresh backend behind a network, which ends with the test. It is
+	// nil where there is none, or more than one.
+	Wire func(tb testing.TB) Wire
 }
 
 // Run runs the whole suite.
@@ -38,6 +46,12 @@ func Run(t *testing.T, f Factory) {
 	t.Run("Waiting", func(t *testing.T) { waiting(t, f) })
 	t.Run("OneOfMany", func(t *testing.T) { oneOfMany(t, f) })
 	t.Run("Exclusion", func(t *testing.T) { exclusion(t, f) })
+	if f.Wire != nil {
+		t.Run("Network", func(t *testing.T) { network(t, f) })
+	}
+	if f.Where != nil {
+		t.Run("Processes", func(t *testing.T) { processes(t, f) })
+	}
 }
 
 // generous bounds a wait for something that comes soon, on a machine that has

@@ -242,9 +242,10 @@ func (r *resource) write(fence uint64) error {
 		return errors.New("two at once")
 	}
 	defer r.inside.Add(-1)
-	if r.fence.Swap(fence) >= fence {
+	if r.fence.Load() >= fence {
 		return errors.New("a fence that is not greater than the last")
 	}
+	r.fence.Store(fence)
 	r.written++
 	return nil
 }

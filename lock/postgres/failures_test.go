@@ -8,6 +8,7 @@ import (
 
 	"rushgate/internal/testenv"
 	"rushgate/lock"
+	"rushgate/lock/locktest"
 	"rushgate/lock/postgres"
 )
 
@@ -21,39 +22,56 @@ func locker(t *testing.T, b lock.Backend) *lock.Locker {
 	return l
 }
 
-// A server that was killed comes back with every lock, and with greater fences.
+// A server that was killed comes back with every lock, and with greater fences,
+// whether the lock was asked for or handed over.
 func TestACrashForgetsNothing(t *testing.T) {
-	own := testenv.PostgreSQL(t)
-	p := pool(t, own.NewDatabase(t))
-	b := backend(t, p, postgres.Options{})
-	l, m := locker(t, b), locker(t, b)
-	h, err := l.Lock(t.Context(), "k")
-	if err != nil {
-		t.Fatal(err)
+	for name, get := range map[string]func(*testing.T, lock.Backend, *lock.Locker, *lock.Locker) *lock.Held{
+		"asked for": func(t *testing.T, _ lock.Backend, l, _ *lock.Locker) *lock.Held { return locktest.Take(t, l, "k") },
+		"handed over": func(t *testing.T, b lock.Backend, l, m *lock.Locker) *lock.Held {
+			first, next := locktest.Take(t, m, "k"), make(chan *lock.Held, 1)
+			go func() {
+				h, err := l.Lock(t.Context(), "k")
+				if err != nil {
+					t.Error(err)
+				}
+				next <- h
+			}()
+			locktest.Queued(t, b, "k")
+			locktest.Unlock(t, first)
+			return <-next
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()                                         // it waits more than it works
+			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
+			b := backend(t, pool(t, own.NewDatabase(t)), postgres.Options{})
+			l, m := locker(t, b), locker(t, b)
+			h := get(t, b, l, m)
+			own.Kill()
+			if _, err := m.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			if err := own.Start(); err != nil {
+				t.Fatal(err)
+			}
+			survives(t, h, m)
+		})
 	}
-	own.Kill()
-	if _, err := m.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	if err := own.Start(); err != nil {
-		t.Fatal(err)
-	}
-	other, err := m.Lock(t.Context(), "other") // it asks until the server answers
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// survives checks that a lock is still held, and that fences go on.
+func survives(t *testing.T, h *lock.Held, m *lock.Locker) {
+	t.Helper()
+	other := locktest.Take(t, m, "other") // it asks until the server answers
 	if other.Fence() <= h.Fence() {
 		t.Fatalf("a fence of %d after %d", other.Fence(), h.Fence())
 	}
 	if _, err := m.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrHeld) || !h.Valid() {
 		t.Fatal(err)
 	}
-	if err := h.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	next, err := m.TryLock(t.Context(), "k")
-	if err != nil || next.Fence() <= h.Fence() {
-		t.Fatal(next, err)
+	locktest.Unlock(t, h)
+	if next := locktest.Take(t, m, "k"); next.Fence() <= h.Fence() {
+		t.Fatalf("a fence of %d after %d", next.Fence(), h.Fence())
 	}
 }
 

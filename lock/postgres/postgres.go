@@ -2,6 +2,10 @@
 // as everything else there: a lock survives a crash of the server, and fences
 // grow across it, if fsync and synchronous_commit are on (they are by default).
 //
+// A grant and a renewal wait for the disk. That somebody waits, or has left while
+// nobody waited, does not: a crash may forget it, and then who waits asks again, and
+// what was released ends with its lease.
+//
 // Whoever waits is told by NOTIFY, on one connection for each Locker that waits.
 // That needs a session of its own: a pooler between must not share sessions by
 // transaction, or those who wait hear nothing and ask only now and then.

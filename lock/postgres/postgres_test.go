@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"flag"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,6 +19,9 @@ import (
 var server = testenv.SharedPostgres("fsync=off") // nothing here crashes it
 
 func TestMain(m *testing.M) {
+	if url := locktest.Child(); url != "" {
+		os.Exit(childMain(url))
+	}
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
@@ -45,6 +50,29 @@ func backend(tb testing.TB, p *pgxpool.Pool, opts postgres.Options) *postgres.Ba
 	return b
 }
 
+// wire puts a network in front of the PostgreSQL.
+func wire(tb testing.TB) locktest.Wire {
+	s := server.Server(tb)
+	url, proxy := s.NewDatabase(tb), testenv.NewProxy(tb, s.Addr)
+	beside := backend(tb, pool(tb, url), postgres.Options{})
+	through, err := postgres.New(pool(tb, strings.Replace(url, s.Addr, proxy.Addr, 1)), postgres.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return locktest.Wire{Through: through, Beside: beside,
+		Cut:  func() { proxy.Cut() },
+		Hold: func() { proxy.Hold(testenv.ToServer) },
+		Heal: proxy.Heal,
+		Lose: func(toServer, toClient bool) {
+			if toServer {
+				proxy.Swallow(testenv.ToServer)
+			}
+			if toClient {
+				proxy.Swallow(testenv.ToClient)
+			}
+		}}
+}
+
 func TestPostgres(t *testing.T) {
 	pools := map[lock.Backend]*pgxpool.Pool{}
 	locktest.Run(t, locktest.Factory{
@@ -60,5 +88,7 @@ func TestPostgres(t *testing.T) {
 				tb.Fatal(tag, err)
 			}
 		},
+		Wire:  wire,
+		Where: func(b lock.Backend) string { return pools[b].Config().ConnString() },
 	})
 }

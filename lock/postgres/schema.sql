@@ -20,10 +20,10 @@ CREATE TABLE IF NOT EXISTS claims (
 CREATE SEQUENCE IF NOT EXISTS fences CACHE 1;
 CREATE SEQUENCE IF NOT EXISTS places CACHE 1;
 
--- enter makes this transaction the only one at a key, and removes the claims
--- that are over. It must see what others have committed while it waited, which
--- only READ COMMITTED does.
-CREATE OR REPLACE FUNCTION enter(k text, wakes text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- arrive makes this transaction the only one at a key, and removes the claims
+-- that are over; it says whether others were granted by that. It must see what
+-- others have committed while it waited, which only READ COMMITTED does.
+CREATE OR REPLACE FUNCTION arrive(k text, wakes text) RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'locks need transactions that are READ COMMITTED, not %', current_setting('transaction_isolation')
@@ -32,16 +32,18 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended(k, hashtext(wakes)));
   DELETE FROM claims c WHERE c.key = k AND c.ends <= clock_timestamp();
   IF FOUND THEN
-    PERFORM serve(k, wakes);
+    RETURN hand_over(k, wakes);
   END IF;
+  RETURN false;
 END $$;
 
--- serve grants those at the head of the line, until one does not fit, and tells
--- them, each on the channel of its node.
-CREATE OR REPLACE FUNCTION serve(k text, wakes text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- hand_over grants those at the head of the line, until one does not fit, and
+-- tells them, each on the channel of its node. It says whether there were any.
+CREATE OR REPLACE FUNCTION hand_over(k text, wakes text) RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   head claims;
   taken bigint;
+  granted boolean := false;
 BEGIN
   LOOP
     SELECT * INTO head FROM claims c WHERE c.key = k AND c.fence = 0 ORDER BY c.place LIMIT 1;
@@ -50,7 +52,17 @@ BEGIN
     EXIT WHEN taken + head.need > head.lim;
     UPDATE claims c SET fence = nextval('fences') WHERE c.key = k AND c.owner = head.owner RETURNING c.fence INTO head.fence;
     PERFORM pg_notify(wakes || split_part(t, '.', 1), t || ' ' || head.fence) FROM unnest(head.tokens) t;
+    granted := true;
   END LOOP;
+  RETURN granted;
+END $$;
+
+-- relax lets this transaction commit without waiting for the disk. What a crash
+-- may forget is only that somebody waits, who asks again, or has left, whose
+-- lease ends. A grant, its fence and a renewal must be kept.
+CREATE OR REPLACE FUNCTION relax() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
 END $$;
 
 -- standing is the answer for a claim that there is, and for none: state is that
@@ -84,8 +96,9 @@ DECLARE
   holders bigint;
   waiting bigint;
   verdict int := 0;
+  others boolean;
 BEGIN
-  PERFORM enter(k, wakes);
+  others := arrive(k, wakes);
   until := clock_timestamp() + lease_us * interval '1 microsecond';
   SELECT * INTO mine FROM claims c WHERE c.key = k AND c.owner = who;
   IF FOUND THEN
@@ -111,6 +124,9 @@ BEGIN
     END IF;
   END IF;
   SELECT * INTO state, granted, left_us, ahead FROM standing(k, who, verdict);
+  IF state <> 1 AND NOT others THEN
+    PERFORM relax();
+  END IF;
 END $$;
 
 -- renew gives signs of life. Keys are taken in one order by all, so that two
@@ -123,7 +139,7 @@ BEGIN
   FOR r IN SELECT * FROM unnest(keys, owners, toks, leases_us, floors) WITH ORDINALITY AS u (key, owner, tok, lease, floor, n)
     ORDER BY hashtextextended(u.key, hashtext(wakes))
   LOOP
-    PERFORM enter(r.key, wakes);
+    PERFORM arrive(r.key, wakes);
     PERFORM raise_fences(r.floor, wakes);
     UPDATE claims c SET ends = greatest(c.ends, clock_timestamp() + r.lease * interval '1 microsecond'),
       fence = CASE c.fence WHEN 0 THEN 0 ELSE greatest(c.fence, r.floor) END
@@ -150,11 +166,12 @@ CREATE OR REPLACE FUNCTION release(keys text[], owners text[], toks text[], wake
 DECLARE
   r record;
   mine claims;
+  others boolean := false;
 BEGIN
   FOR r IN SELECT * FROM unnest(keys, owners, toks) WITH ORDINALITY AS u (key, owner, tok, n)
     ORDER BY hashtextextended(u.key, hashtext(wakes))
   LOOP
-    PERFORM enter(r.key, wakes);
+    others := arrive(r.key, wakes) OR others;
     UPDATE claims c SET tokens = array_remove(c.tokens, r.tok)
       WHERE c.key = r.key AND c.owner = r.owner AND r.tok = ANY (c.tokens) RETURNING * INTO mine;
     IF NOT FOUND THEN
@@ -163,8 +180,11 @@ BEGIN
     END IF;
     IF cardinality(mine.tokens) = 0 THEN
       DELETE FROM claims c WHERE c.key = r.key AND c.owner = r.owner;
-      PERFORM serve(r.key, wakes);
+      others := hand_over(r.key, wakes) OR others;
     END IF;
     RETURN QUERY SELECT r.n, CASE mine.fence WHEN 0 THEN 2 ELSE 1 END, mine.fence, 0::bigint, 0::bigint;
   END LOOP;
+  IF NOT others THEN
+    PERFORM relax();
+  END IF;
 END $$;

@@ -40,7 +40,8 @@ local function gone(who, c)
 end
 
 -- serve grants those at the head of the line, until one does not fit, and tells
--- them, each on the channel of its node.
+-- them, each on the channel of its node. A user who may not publish there does not
+-- stop it half-way: who waits asks.
 local function serve()
   while waiting > 0 do
     local who = call('ZRANGE', line, 0, 0)[1]
@@ -50,7 +51,7 @@ local function serve()
     waiting, taken, c.fence = waiting - 1, taken + c.need, grown()
     call('HSET', claims, 'o:' .. who, text(c))
     for t in string.gmatch(c.tokens, '%S+') do
-      call('PUBLISH', ARGV[2] .. string.match(t, '^[^.]+'), t .. ' ' .. digits(c.fence))
+      redis.pcall('PUBLISH', ARGV[2] .. string.match(t, '^[^.]+'), t .. ' ' .. digits(c.fence))
     end
   end
 end

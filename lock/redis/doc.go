@@ -9,7 +9,9 @@
 //
 // Grants are told by PUBLISH on a channel of each node, on which a Locker that
 // waits has one subscription. The client’s user needs EVAL, EVALSHA, SUBSCRIBE,
-// what the scripts call, and the keys and channels of the prefix.
+// what the scripts call, and the keys and channels of the prefix. Without
+// SUBSCRIBE or the channels all works but is slow where somebody waits: see
+// lock.Options.Deaf.
 //
 // What Redis forgets, locks forget: see "What happens when" in package lock. Use
 // maxmemory-policy noeviction. With appendonly and appendfsync always a restart

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,9 @@ var server = testenv.SharedRedis()
 var prefixes atomic.Int64
 
 func TestMain(m *testing.M) {
+	if where := locktest.Child(); where != "" {
+		os.Exit(childMain(where))
+	}
 	if err := flag.Set("rapid.checks", "60"); err != nil {
 		panic(err)
 	}
@@ -75,6 +79,8 @@ func factory(t *testing.T) locktest.Factory {
 		Expire: func(tb testing.TB, b lock.Backend, key, owner string) {
 			expire(tb, raw, prefix[b]+"{"+key+"}", owner)
 		},
+		Wire:  wire,
+		Where: func(b lock.Backend) string { return prefix[b] + " " + server.Server(t).Addr },
 	}
 }
 
@@ -100,6 +106,24 @@ func expire(tb testing.TB, c rueidis.Client, key, owner string) {
 	if err := c.Do(tb.Context(), over).Error(); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// wire puts a network in front of the Redis.
+func wire(tb testing.TB) locktest.Wire {
+	addr, opts := server.Server(tb).Addr, fresh()
+	proxy := testenv.NewProxy(tb, addr)
+	return locktest.Wire{Through: backend(tb, proxy.Addr, opts), Beside: backend(tb, addr, opts),
+		Cut:  func() { proxy.Cut() },
+		Hold: func() { proxy.Hold(testenv.ToServer) },
+		Heal: proxy.Heal,
+		Lose: func(toServer, toClient bool) {
+			if toServer {
+				proxy.Swallow(testenv.ToServer)
+			}
+			if toClient {
+				proxy.Swallow(testenv.ToClient)
+			}
+		}}
 }
 
 func TestRedis(t *testing.T) { locktest.Run(t, factory(t)) }

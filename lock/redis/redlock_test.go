@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ func masters(t *testing.T) []*testenv.RedisServer {
 	return []*testenv.RedisServer{testenv.Redis(t), testenv.Redis(t), testenv.Redis(t)}
 }
 
-func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock.Redlock {
+// redlock waits for a server that is away no longer than it is told.
+func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string, patient time.Duration) *lock.Redlock {
 	tb.Helper()
 	opts := fresh()
 	if prefix != "" {
@@ -27,7 +29,7 @@ func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock
 	for _, s := range servers {
 		backends = append(backends, backend(tb, s.Addr, opts))
 	}
-	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: 150 * time.Millisecond})
+	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: patient})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,6 +38,7 @@ func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string) *lock
 }
 
 func TestRedlock(t *testing.T) {
+	t.Parallel() // it waits as much as it works
 	three := masters(t)
 	var raw []rueidis.Client
 	for _, s := range three {
@@ -49,12 +52,15 @@ func TestRedlock(t *testing.T) {
 					tb.Fatal(err)
 				}
 			}
-			return redlock(tb, three, prefix)
+			return redlock(tb, three, prefix, generous) // all are there, however busy they are
 		},
 		Expire: func(tb testing.TB, _ lock.Backend, key, owner string) {
 			for _, c := range raw {
 				expire(tb, c, prefix+"{"+key+"}", owner)
 			}
+		},
+		Where: func(lock.Backend) string {
+			return strings.Join([]string{prefix, three[0].Addr, three[1].Addr, three[2].Addr}, " ")
 		},
 	})
 }
@@ -63,7 +69,7 @@ func TestRedlock(t *testing.T) {
 func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	three := masters(t)
-	r := redlock(t, three, "")
+	r := redlock(t, three, "", 150*time.Millisecond)
 	l := locker(t, r, lock.Options{Lease: 3 * time.Second})
 	var last uint64
 	for range 2 {
@@ -71,29 +77,27 @@ func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
 			if err := s.Pause(); err != nil {
 				t.Fatal(err)
 			}
-			h := take(t, l)
+			h := locktest.Take(t, l, "k")
 			if h.Fence() <= last {
 				t.Fatalf("without server %d: a fence of %d after %d", i, h.Fence(), last)
 			}
 			last = h.Fence()
-			again(t, h)
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			locktest.Renewed(t, h)
+			locktest.Unlock(t, h)
 			if err := s.Resume(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	h := take(t, l)
+	h := locktest.Take(t, l, "k")
 	three[0].Kill()
 	three[2].Kill()
-	lost(t, h)
+	locktest.Lost(t, h)
 	if _, err := l.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	if err := three[0].Start(); err != nil {
 		t.Fatal(err)
 	}
-	after(t, h, l)
+	locktest.After(t, h, l)
 }
