@@ -16,7 +16,33 @@ func (b *bench) locks(ctx context.Context) error {
 	if err := b.locksInRedis(ctx, times); err != nil {
 		return err
 	}
-	return b.locksInPostgres(ctx, times)
+	if err := b.locksInPostgres(ctx, times); err != nil {
+		return err
+	}
+	return b.locksOverThree(ctx, times)
+}
+
+// locksOverThree measures a Redlock beside redsync's, which has no fence, by
+// locks and by changes of hands: where nobody stands in a line, whoever unlocks
+// mostly gets the lock again.
+func (b *bench) locksOverThree(ctx context.Context, times string) error {
+	m, err := b.gobench(ctx, "rushgate/bench/locks", "BenchmarkRedlock", times)
+	if err != nil {
+		return err
+	}
+	for _, load := range []string{"uncontended=1", "contended=4", "contended=64"} {
+		name := func(system, unit string) string { return "Redlock/" + load + "/" + system + " " + unit }
+		f, err := m.figures(name("rushgate", "locks/s"), name("redsync", "locks/s"), name("rushgate", "hands/s"), name("redsync", "hands/s"))
+		if err != nil {
+			return err
+		}
+		b.plain("Redlock over three Redis ("+load+")", f[0], "/s")
+		b.inform("… ÷ redsync, which has no fence", f[0], f[1])
+		if load != "uncontended=1" {
+			b.inform("… changes of hands ÷ redsync", f[2], f[3])
+		}
+	}
+	return nil
 }
 
 // locksInPostgres measures them beside advisory locks by hand, which are not the
