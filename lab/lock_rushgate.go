@@ -27,7 +27,7 @@ import (
 func lockRushgate() Way {
 	return Way{
 		Name: "lock-rushgate", Family: Locks, Title: "our lock: renewed, reentrant, fenced writes",
-		Why:   "Every holder has a greater number than the one before, and the stock refuses smaller ones: a seller that stood still is turned back at the door.",
+		Why:   "Every holder has a greater number than the one before, and the stock refuses smaller ones: a seller that stood still is turned back at the door. All stand in one line and wait alike; where nobody does, a few get the lock again and again, and the others are turned away.",
 		Needs: []Need{Redis},
 		Promises: Promises{NeverOversells: true, OncePerUser: true, SurvivesPause: true,
 			SurvivesCrash: true, ObeysAdmin: true},

@@ -33,7 +33,7 @@ type labCmd struct {
 	Redis       []string      `env:"RUSHGATE_LAB_REDIS" placeholder:"HOST:PORT,…" help:"Redis to use (or redis://user:password@host:port/db, rediss:// for TLS), three for Redlock. Default: private ones, started if redis-server is installed."`
 	Postgres    string        `env:"RUSHGATE_LAB_POSTGRES" placeholder:"URL" help:"PostgreSQL to use: postgres://user:password@host:port/database?sslmode=… Default: a private one."`
 	MariaDB     string        `name:"mariadb" env:"RUSHGATE_LAB_MARIADB" placeholder:"URL" help:"MariaDB or MySQL to use: mysql://user:password@host:port/database?tls=true. Default: a private one."`
-	Out         []string      `sep:"none" placeholder:"FILE" help:"Write the report: a page if the name ends in .html, all numbers if it ends in .json. May be given twice."`
+	Out         []string      `sep:"none" placeholder:"FILE" help:"Write the report: a page, or all numbers if the name ends in .json. May be given twice."`
 	List        bool          `help:"List the ways and end."`
 }
 

@@ -34,13 +34,10 @@ func openReports(names []string) (reports, error) {
 }
 
 func openReport(name string) (f reportFile, err error) {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".json":
-		f.json = true
-	case ".html", ".htm":
-	default:
-		return f, fmt.Errorf("%q: a page ends in .html, data in .json", name)
+	if name == "" {
+		return f, errors.New("a file has a name: data if it ends in .json, otherwise a page")
 	}
+	f.json = strings.EqualFold(filepath.Ext(name), ".json")
 	f.File, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if f.made = err == nil; errors.Is(err, os.ErrExist) {
 		f.File, err = os.OpenFile(name, os.O_WRONLY, 0)

@@ -75,8 +75,7 @@ func TestLabRefusesWithOneLine(t *testing.T) {
 		"no such folder":   {[]string{"--out", "/nowhere/lab.html"}, []string{"--out", "/nowhere/lab.html"}},
 		"too much stock":   {[]string{"--stock", "2000000"}, []string{"--stock 2000000: must be 1 to 1000000"}},
 		"mistyped":         {[]string{"--strategy", "redis-lau"}, []string{"did you mean redis-lua?"}},
-		"no name":          {[]string{"--out", ""}, []string{"--out", "ends in .html"}},
-		"what kind":        {[]string{"--out", "lab.csv"}, []string{`"lab.csv"`, ".html", ".json"}},
+		"no name":          {[]string{"--out", ""}, []string{"--out", "ends in .json"}},
 		"nobody there":     {[]string{"--strategy", "redis-lua", "--redis", "127.0.0.1:1"}, []string{"--redis: ", "127.0.0.1:1"}},
 		"not an address":   {[]string{"--strategy", "sql-unique-mariadb", "--mariadb", "127.0.0.1:1", "--out", "/nowhere/lab.html"}, []string{"--mariadb: write mysql://"}},
 	} {
