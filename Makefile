@@ -3,6 +3,7 @@
 
 GO   ?= go
 FUZZ ?= 3s    # for each fuzz target in make test
+PACKAGES ?= 3 # tested at a time
 KILLS ?= 300  # for make test-crash
 PEOPLE ?= 50000 # for make test-cluster
 ROUNDS ?= 3   # of every disaster, for make test-cluster
@@ -27,8 +28,9 @@ check:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
+# One package more at a time than two cores: tests of real servers wait a lot.
 race:
-	$(GO) test -race -timeout 10m ./...
+	$(GO) test -race -p $(strip $(PACKAGES)) -timeout 10m ./...
 
 # A few seconds for each target: enough to see that none is broken by its seeds
 # and what was found before. For a hunt: go test -fuzz NAME -fuzztime 10m ./PACKAGE

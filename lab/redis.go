@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // The keys of a sale in Redis.
@@ -49,7 +50,9 @@ func openRedisAt(p Place, addr string) *redis.Client {
 // RedisOptions says how to connect to one of the place's Redis.
 func (p *Place) RedisOptions(addr string) *redis.Options {
 	return &redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, DB: p.RedisDB, TLSConfig: p.redisTLS(),
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true}
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		// Redis knows no such news; and connections that are made at once would race to note it.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}
 }
 
 // redisTLS returns how to speak TLS, which knows the server by the host's name;

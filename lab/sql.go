@@ -56,7 +56,7 @@ func openMariaDB(p Place) (*sql.DB, error) {
 
 func openSQLite(p Place) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+filepath.Join(p.Folder, "shop.db")+
-		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)")
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 }
 
 // sqlShop is what the ways in SQL have in common: a row with the units that are
@@ -79,19 +79,22 @@ func newSQLShop(d dialect, p Place, unique bool) (sqlShop, error) {
 	return sqlShop{db: db, dialect: d, work: work(p.Work), unique: unique}, nil
 }
 
-// Begin opens the connections, as a shop does before its sale, and makes the
-// tables anew.
+// Begin makes the tables anew, and opens the connections, as a shop does before
+// its sale.
 func (s sqlShop) Begin(ctx context.Context, units int) error {
-	err := atOnce(s.db.Stats().MaxOpenConnections, func() (io.Closer, error) {
+	if err := s.create(ctx, units); err != nil {
+		return err
+	}
+	return atOnce(s.db.Stats().MaxOpenConnections, func() (io.Closer, error) {
 		conn, err := s.db.Conn(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return conn, nil
 	})
-	if err != nil {
-		return err
-	}
+}
+
+func (s sqlShop) create(ctx context.Context, units int) error {
 	unique := ""
 	if s.unique {
 		unique = " UNIQUE"
@@ -110,7 +113,7 @@ func (s sqlShop) Begin(ctx context.Context, units int) error {
 	if s.unique {
 		return nil
 	}
-	_, err = s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
+	_, err := s.db.ExecContext(ctx, "CREATE INDEX lab_orders_user ON lab_orders (user_id)")
 	return err
 }
 
