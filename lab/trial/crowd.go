@@ -55,7 +55,7 @@ const (
 )
 
 // afterwards is how long people are still let in when everything is sold.
-const afterwards = time.Second
+const afterwards = time.Second / 2
 
 // heard is one request, as its buyer saw it. Times are since the start.
 type heard struct {
