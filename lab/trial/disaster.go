@@ -13,7 +13,7 @@ type disaster struct {
 	name   string
 	redis  string // in which the sale is then, host:port; empty: that of the place
 	most   int    // strikes
-	strike func(ctx context.Context, s *sellers, n int) error
+	strike func(ctx context.Context, s *sellers, c *crowd, n int) error
 }
 
 // It strikes first when so much of the stock is sold, or so many of the buyers
@@ -28,7 +28,7 @@ const standstill = lab.Lease * 3 / 2
 
 // pauses stop one seller after the other for longer than a lock lasts.
 var pauses = disaster{name: "pause", most: mostStrikes,
-	strike: func(ctx context.Context, s *sellers, n int) error {
+	strike: func(ctx context.Context, s *sellers, _ *crowd, n int) error {
 		p := s.at(n)
 		if err := p.stop(); err != nil {
 			return err
@@ -39,19 +39,28 @@ var pauses = disaster{name: "pause", most: mostStrikes,
 
 // crashes kill one seller after the other.
 var crashes = disaster{name: "crash", most: mostStrikes,
-	strike: func(ctx context.Context, s *sellers, n int) error { return s.crash(ctx, n) }}
+	strike: func(ctx context.Context, s *sellers, _ *crowd, n int) error { return s.crash(ctx, n) }}
 
-// behind is how long a replica has not heard of its master when that dies.
-const behind = 30 * time.Millisecond
+// A replica has not heard of its master for so long when that dies, and of so many
+// sales at least, where they come by soon enough: one may have been on its way.
+const (
+	behind     = 30 * time.Millisecond
+	unheard    = 2
+	soonEnough = 2 * time.Second
+)
 
 // failsOver lets Redis fail over, once, to a replica that is a little behind:
 // replication does not wait, and a replica that waits for its turn, for a slow
 // network or for its own disk has not heard the last of it.
 func failsOver(pair Pair) disaster {
 	return disaster{name: "failover", redis: pair.Address(), most: 1,
-		strike: func(ctx context.Context, _ *sellers, _ int) error {
+		strike: func(ctx context.Context, _ *sellers, c *crowd, _ int) error {
 			pair.Lag()
+			sold := c.granted.Load()
 			lab.Pause(ctx, behind)
+			for waited := behind; c.granted.Load() < sold+unheard && waited < soonEnough; waited += behind {
+				lab.Pause(ctx, behind)
+			}
 			return pair.FailOver()
 		}}
 }
@@ -73,7 +82,7 @@ func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books
 	first := c.mark(firstStrike, firstStrike)
 	struck := make(chan error, 1)
 	over := make(chan struct{})
-	go func() { struck <- d.befall(ctx, over, first, s) }()
+	go func() { struck <- d.befall(ctx, over, first, s, c) }()
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
 	close(over)
@@ -102,7 +111,7 @@ func (p Plan) smaller() Plan {
 const breath = 10 * time.Millisecond
 
 // befall strikes from the first mark on, until the sale is over.
-func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers) error {
+func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers, c *crowd) error {
 	next := first
 	for n := range d.most {
 		select {
@@ -110,7 +119,7 @@ func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *s
 			return nil
 		case <-next:
 		}
-		if err := d.strike(ctx, s, n); err != nil {
+		if err := d.strike(ctx, s, c, n); err != nil {
 			return err
 		}
 		rest := make(chan struct{})
