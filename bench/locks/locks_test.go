@@ -39,7 +39,9 @@ func systems(b *testing.B, addr string) []system {
 	return []system{ours(b, addr), redsyncs(b, addr), bsm(b, addr), bsmFenced(b, addr)}
 }
 
-func ours(b *testing.B, addr string) system {
+func ours(b *testing.B, addr string) system { return lockedBy(b, inRedis(b, addr)) }
+
+func inRedis(b *testing.B, addr string) lock.Backend {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
 	if err != nil {
 		b.Fatal(err)
@@ -49,6 +51,11 @@ func ours(b *testing.B, addr string) system {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return backend
+}
+
+// lockedBy is our locks, on whatever keeps them.
+func lockedBy(b *testing.B, backend lock.Backend) system {
 	l, err := lock.New(backend, lock.Options{Lease: lease})
 	if err != nil {
 		b.Fatal(err)

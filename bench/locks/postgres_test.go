@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"rushgate/internal/testenv"
-	"rushgate/lock"
 	"rushgate/lock/postgres"
 )
 
@@ -46,18 +45,7 @@ func oursInPostgres(b *testing.B, url string) system {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, err := lock.New(backend, lock.Options{Lease: lease})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	return system{"rushgate", func(ctx context.Context, key string) (func(context.Context) error, error) {
-		h, err := l.Lock(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		return h.Unlock, nil
-	}}
+	return lockedBy(b, backend)
 }
 
 // advisory is what people write by hand: a lock of the session's, on a connection

@@ -7,11 +7,9 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	goredislib "github.com/go-redsync/redsync/v4/redis/goredis/v9"
-	"github.com/redis/rueidis"
 
 	"rushgate/internal/testenv"
 	"rushgate/lock"
-	"rushgate/lock/redis"
 )
 
 // BenchmarkRedlock measures locks over three independent Redis. Redsync asks as
@@ -28,34 +26,14 @@ func BenchmarkRedlock(b *testing.B) {
 func redlock(b *testing.B, addrs []string) system {
 	var servers []lock.Backend
 	for _, addr := range addrs {
-		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(client.Close)
-		backend, err := redis.New(client, redis.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		servers = append(servers, backend)
+		servers = append(servers, inRedis(b, addr))
 	}
 	quorum, err := lock.NewRedlock(servers, lock.RedlockOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { quorum.Close() })
-	l, err := lock.New(quorum, lock.Options{Lease: lease})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	return system{"rushgate", func(ctx context.Context, key string) (func(context.Context) error, error) {
-		h, err := l.Lock(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		return h.Unlock, nil
-	}}
+	return lockedBy(b, quorum)
 }
 
 func redsyncOver(b *testing.B, addrs []string) system {

@@ -41,7 +41,8 @@ type labCmd struct {
 func (*labCmd) Help() string {
 	return `Runs the same sale through every way: a rush; an operator who adds stock and clears it in the middle; sellers that
 stand still (SIGSTOP), sellers that are killed (SIGKILL), and a Redis that is, whose replica takes over. What the
-buyers heard is then held against what was written down. Redis, PostgreSQL and MariaDB are started for it, in a temporary folder, where they are installed.
+buyers heard is then held against what was written down. Redis, PostgreSQL and MariaDB are started for it, in a
+temporary folder, where they are installed.
 
   rushgate lab
   rushgate lab --strategy redis,rushgate --out lab.html
