@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"rushgate/lab"
@@ -40,6 +41,8 @@ func (r *runner) administer(ctx context.Context, place lab.Place) (Admin, error)
 	}
 	c := r.crowd("admin", r.Plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
 	c.plan.Think = max(c.plan.Think, breath)
+	var done atomic.Bool
+	c.enough = done.Load
 	restock, clear := c.mark(restockAt, restockAt), c.mark(clearAt, clearAt)
 
 	// An operator does not give up when the buyers have gone.
@@ -57,6 +60,7 @@ func (r *runner) administer(ctx context.Context, place lab.Place) (Admin, error)
 			}
 			a.Cleared, err = seller.Clear(acting)
 			cleared = time.Since(c.start)
+			done.Store(true)
 			return err
 		})
 	}()

@@ -19,9 +19,9 @@ type crowd struct {
 	again bool // who gets no answer asks again: sellers come back
 	buy   func(ctx context.Context, connection int, o lab.Order) (lab.Answer, error)
 
-	// enough is how many grants end the sale, a while later; 0: only the line
-	// does. Refusals are seen in a second; those who sell slowly need the time.
-	enough int64
+	// enough says that what there is to see has happened: the sale ends a while
+	// later, as all refusals are alike. It must not block. nil: the line ends it.
+	enough func() bool
 
 	mu   sync.Mutex // guards the line
 	next int        // buyer
@@ -54,7 +54,7 @@ const (
 	absence = startWithin
 )
 
-// afterwards is how long people are still let in when everything is sold.
+// afterwards is how long people are still let in when enough has happened.
 const afterwards = time.Second / 2
 
 // heard is one request, as its buyer saw it. Times are since the start.
@@ -101,7 +101,10 @@ func (c *crowd) rush(ctx context.Context) ([]heard, error) {
 	return merged, nil
 }
 
-// served says whether everybody was, or all that there was is sold.
+// soldOut says that as many heard that they have one as there were units.
+func (c *crowd) soldOut() bool { return c.granted.Load() >= int64(c.plan.Stock) }
+
+// served says whether everybody was, or all of them who make a difference.
 func (c *crowd) served() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +179,7 @@ func (c *crowd) step(ctx context.Context) (lab.Order, bool) {
 // over says that nobody is let in any more. It is called with mu held.
 func (c *crowd) over() bool {
 	now := time.Since(c.start)
-	if c.enough > 0 && c.enoughAt == 0 && c.granted.Load() >= c.enough {
+	if c.enough != nil && c.enoughAt == 0 && c.enough() {
 		c.enoughAt = now
 	}
 	return now > c.plan.Duration || c.enoughAt > 0 && now > c.enoughAt+afterwards

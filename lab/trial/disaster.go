@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"rushgate/lab"
@@ -80,9 +81,11 @@ func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books
 	c.again = true
 	c.plan.Think = max(c.plan.Think, breath)
 	first := c.mark(firstStrike, firstStrike)
+	var strikes atomic.Int64
+	c.enough = func() bool { return c.soldOut() && strikes.Load() > 0 }
 	struck := make(chan error, 1)
 	over := make(chan struct{})
-	go func() { struck <- d.befall(ctx, over, first, s, c) }()
+	go func() { struck <- d.befall(ctx, over, first, s, c, &strikes) }()
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
 	close(over)
@@ -100,9 +103,11 @@ func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books
 // everything in no time is hardly ever caught in the middle.
 const work = 5 * time.Millisecond
 
-// smaller is the plan of a disaster, in which everything takes longer.
+// smaller is the plan of a disaster, in which everything takes longer: it need
+// not be sold out, only last for all strikes.
 func (p Plan) smaller() Plan {
 	p.Stock, p.Buyers = max(p.Stock/4, 1), max(p.Buyers/4, 1)
+	p.Duration = p.Duration * 3 / 5
 	return p
 }
 
@@ -110,8 +115,8 @@ func (p Plan) smaller() Plan {
 // that is over in a tenth of a second leaves no time for one.
 const breath = 10 * time.Millisecond
 
-// befall strikes from the first mark on, until the sale is over.
-func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers, c *crowd) error {
+// befall strikes from the first mark on, until the sale is over, and counts.
+func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers, c *crowd, strikes *atomic.Int64) error {
 	next := first
 	for n := range d.most {
 		select {
@@ -122,6 +127,7 @@ func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *s
 		if err := d.strike(ctx, s, c, n); err != nil {
 			return err
 		}
+		strikes.Add(1)
 		rest := make(chan struct{})
 		timer := time.AfterFunc(breath, func() { close(rest) })
 		defer timer.Stop()

@@ -22,7 +22,7 @@ func (r *runner) rush(ctx context.Context, place lab.Place) (Books, Speed, error
 		return Books{}, Speed{}, err
 	}
 	c := r.crowd("rush", r.Plan, func(ctx context.Context, _ int, o lab.Order) (lab.Answer, error) { return seller.Buy(ctx, o) })
-	c.enough = int64(r.Plan.Stock)
+	c.enough = c.soldOut
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
 	s := measure(all, r.Plan.Stock)
