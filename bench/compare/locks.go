@@ -22,9 +22,9 @@ func (b *bench) locks(ctx context.Context) error {
 	return b.locksOverThree(ctx, times)
 }
 
-// locksOverThree measures a Redlock beside redsync's, which has no fence, by
-// locks and by changes of hands: where nobody stands in a line, whoever unlocks
-// mostly gets the lock again.
+// locksOverThree measures a Redlock beside redsync's, without a fence and with
+// the least of one, by locks and by changes of hands: where nobody stands in a
+// line, whoever unlocks mostly gets the lock again.
 func (b *bench) locksOverThree(ctx context.Context, times string) error {
 	m, err := b.gobench(ctx, "rushgate/bench/locks", "BenchmarkRedlock", times)
 	if err != nil {
@@ -32,14 +32,17 @@ func (b *bench) locksOverThree(ctx context.Context, times string) error {
 	}
 	for _, load := range []string{"uncontended=1", "contended=4", "contended=64"} {
 		name := func(system, unit string) string { return "Redlock/" + load + "/" + system + " " + unit }
-		f, err := m.figures(name("rushgate", "locks/s"), name("redsync", "locks/s"), name("rushgate", "hands/s"), name("redsync", "hands/s"))
+		f, err := m.figures(name("rushgate", "locks/s"), name("redsync", "locks/s"), name("redsync+fence", "locks/s"),
+			name("rushgate", "hands/s"), name("redsync", "hands/s"), name("redsync+fence", "hands/s"))
 		if err != nil {
 			return err
 		}
 		b.plain("Redlock over three Redis ("+load+")", f[0], "/s")
 		b.inform("… ÷ redsync, which has no fence", f[0], f[1])
+		b.inform("… ÷ redsync+fence, which is not written back", f[0], f[2])
 		if load != "uncontended=1" {
-			b.inform("… changes of hands ÷ redsync", f[2], f[3])
+			b.inform("… changes of hands ÷ redsync", f[3], f[4])
+			b.inform("… changes of hands ÷ redsync+fence", f[3], f[5])
 		}
 	}
 	return nil

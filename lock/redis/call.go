@@ -20,8 +20,8 @@ import (
 var (
 	//go:embed key.lua
 	keyLua string
-	//go:embed acquire_free.lua
-	acquireFreeLua string
+	//go:embed acquire_usual.lua
+	acquireUsualLua string
 	//go:embed release_alone.lua
 	releaseAloneLua string
 	//go:embed renew_alone.lua

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,4 +82,32 @@ func TestAnIdleKey(t *testing.T) {
 	if err != nil || ttl <= 0 || time.Duration(ttl)*time.Millisecond > 24*time.Hour {
 		t.Fatal(ttl, err)
 	}
+}
+
+// Whoever is refused and does not wait leaves the key as it is: the holder's
+// release costs no more for it.
+func TestARefusalWritesNothing(t *testing.T) {
+	opts, addr := fresh(), server.Server(t).Addr
+	a, b, raw := locker(t, backend(t, addr, opts), lock.Options{}), locker(t, backend(t, addr, opts), lock.Options{}), client(t, addr)
+	values := func() string {
+		t.Helper()
+		all, err := raw.Do(t.Context(), raw.B().Mget().Key(opts.Prefix+"{k}", opts.Prefix+"{k}:fence").Build()).AsStrSlice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := raw.Do(t.Context(), raw.B().Exists().Key(opts.Prefix+"{k}:claims", opts.Prefix+"{k}:line").Build()).AsInt64()
+		if err != nil || n != 0 {
+			t.Fatalf("%d keys of claims that are shared or wait, %v", n, err)
+		}
+		return strings.Join(all, "\n")
+	}
+	h := locktest.Take(t, a, "k")
+	before := values()
+	if _, err := b.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrHeld) {
+		t.Fatal(err)
+	}
+	if after := values(); after != before {
+		t.Fatalf("before %q, after %q", before, after)
+	}
+	locktest.Unlock(t, h)
 }

@@ -82,7 +82,7 @@ func New(client rueidis.Client, opts Options) (*Backend, error) {
 	}
 	return &Backend{client: client, prefix: opts.Prefix, wakes: opts.Prefix + "wake:",
 		memory:  strconv.FormatInt(opts.Memory.Milliseconds(), 10),
-		acquire: newScript(keyLua, acquireFreeLua, claimsLua, acquireLua),
+		acquire: newScript(keyLua, acquireUsualLua, claimsLua, acquireLua),
 		renew:   newScript(keyLua, renewAloneLua, claimsLua, renewLua),
 		release: newScript(keyLua, releaseAloneLua, claimsLua, releaseLua)}, nil
 }
