@@ -119,3 +119,37 @@ func (c *countErrand) enter(b *batch) (err error) {
 }
 
 func (c *countErrand) leave(*batch) error { return nil }
+
+// Claims lists claims of a sale.
+func (s *Service) Claims(ctx context.Context, q ClaimQuery) ([]Claim, error) {
+	if s.sale(ctx, q.Sale) == nil {
+		return nil, unknownSale(q.Sale)
+	}
+	if q.State != "" && !q.State.Known() {
+		return nil, invalid("state", "must be held, confirmed, released, expired or revoked")
+	}
+	if q.Limit < 1 || q.Limit > MaxPage {
+		return nil, invalid("limit", "must be 1 to %d", MaxPage)
+	}
+	claims, err := s.ledger.Claims(ctx, q)
+	return claims, s.asError(err)
+}
+
+// Events returns up to limit events of a sale after a number, in order.
+func (s *Service) Events(ctx context.Context, sale string, after int64, limit int) ([]Event, error) {
+	if s.sale(ctx, sale) == nil {
+		return nil, unknownSale(sale)
+	}
+	events, err := s.ledger.Events(ctx, sale, after, limit)
+	return events, s.asError(err)
+}
+
+// Changed returns a channel that is closed at the next event of a sale. Take
+// it first and read the events then, and none is missed. It is nil for a sale
+// that is not there.
+func (s *Service) Changed(sale string) <-chan struct{} {
+	if s.catalog.sale(sale) == nil {
+		return nil
+	}
+	return s.watch.changed(sale)
+}
