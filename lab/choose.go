@@ -3,6 +3,8 @@ package lab
 import (
 	"fmt"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Choose returns the ways that are meant: each word is a name, the beginning of
@@ -58,7 +60,7 @@ func unknown(word string) error {
 	meant := strings.ToLower(strings.TrimSpace(word))
 	near, least := "", max(len(meant)/3, 1)+1 // more letters make another word
 	for _, known := range known() {
-		if d := distance(meant, known); d < least && len(meant) > 1 {
+		if d := levenshtein.ComputeDistance(meant, known); d < least && len(meant) > 1 {
 			near, least = known, d
 		}
 	}
@@ -79,28 +81,6 @@ func known() (all []string) {
 		}
 	}
 	return all
-}
-
-// distance is how many letters have to be put in, taken out or exchanged to make
-// one word of another (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Stopgap says that a way is a classic on SQLite: it is tried where no server is,
