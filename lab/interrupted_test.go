@@ -123,9 +123,9 @@ const rounds = 10
 // hold sees that a way holds where it promises to, and that it breaks where not.
 func hold(t *testing.T, w lab.Way, lease time.Duration, promised bool, plays []func(*scene)) {
 	var faults []string
-	for range rounds {
+	for round := range rounds {
 		for _, play := range plays {
-			faults = append(faults, everywhere(t, w, lease, play)...)
+			faults = append(faults, everywhere(t, w, lease, round, play)...)
 		}
 		if promised || len(faults) > 0 {
 			break
@@ -142,10 +142,10 @@ func hold(t *testing.T, w lab.Way, lease time.Duration, promised bool, plays []f
 // everywhere plays one scene with the interruption before the first request, the
 // second, and so on, until there are no more requests. It returns what went
 // wrong.
-func everywhere(t *testing.T, w lab.Way, lease time.Duration, play func(*scene)) (faults []string) {
+func everywhere(t *testing.T, w lab.Way, lease time.Duration, round int, play func(*scene)) (faults []string) {
 	t.Helper()
 	for step, played := 0, 0; step < mostSteps && played < 3*mostSteps; played++ {
-		s := newScene(t, w, lease, step)
+		s := newScene(t, w, lease, step, round)
 		play(s)
 		s.audit()
 		s.close()

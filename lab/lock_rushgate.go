@@ -38,8 +38,10 @@ func lockRushgate() Way {
 // keyFence is the greatest fence that the stock has seen.
 const keyFence = "rushgate-lab:fence"
 
-// fencedWait is how long a buyer waits for the lock.
-const fencedWait = time.Second
+// fencedWait is how long a buyer waits for the lock: about as long as one of
+// Redlock tries. A holder that stands still for a second, as anybody does on a
+// busy machine, is no reason to turn all away who stand behind it.
+const fencedWait = 5 * time.Second
 
 var (
 	//go:embed lock_fenced_read.lua

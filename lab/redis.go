@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -47,10 +48,14 @@ func openRedisAt(p Place, addr string) *redis.Client {
 	return redis.NewClient(options)
 }
 
+// redisPatience is how long an answer may take where the context says nothing
+// less: a machine that stands still for a few seconds is not a server that is gone.
+const redisPatience = 15 * time.Second
+
 // RedisOptions says how to connect to one of the place's Redis.
 func (p *Place) RedisOptions(addr string) *redis.Options {
 	return &redis.Options{Addr: addr, Username: p.RedisUser, Password: p.RedisPassword, DB: p.RedisDB, TLSConfig: p.redisTLS(),
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, ReadTimeout: redisPatience, WriteTimeout: redisPatience,
 		// Redis knows no such news; and connections that are made at once would race to note it.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}
 }

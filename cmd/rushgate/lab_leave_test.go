@@ -48,8 +48,9 @@ func leaving(t *testing.T, leave func(*exec.Cmd), args ...string) string {
 }
 
 // TestLabLeftAlone: nobody reads the table any more. What was started ends with it.
+// It has more ways to try than it can before this test has left.
 func TestLabLeftAlone(t *testing.T) {
-	said := leaving(t, func(*exec.Cmd) {}, "--strategy", "redis-lua,sql-unique-sqlite,rushgate-memory",
+	said := leaving(t, func(*exec.Cmd) {}, "--strategy", "redis,sqlite,rushgate-memory",
 		"--stock", "20", "--buyers", "100", "--no-pause", "--no-crash", "--no-admin", "--duration", "2s")
 	if !strings.Contains(said, "interrupted") {
 		t.Error(said)

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -25,17 +25,7 @@ import (
 // they are in the world, and in a database of Redis that is not the first.
 func TestLabOverTLS(t *testing.T) {
 	cert, key := certificate(t)
-	var listener net.ListenConfig
-	l, err := listener.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	secure := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(secure)
-	testenv.Redis(t, "tls-port "+port, "tls-cert-file "+cert, "tls-key-file "+key, "tls-auth-clients no", "requirepass p@ss/word%")
+	secure := secureRedis(t, "tls-cert-file "+cert, "tls-key-file "+key, "tls-auth-clients no", "requirepass p@ss/word%")
 	maria := testenv.MariaDB(t, "ssl-cert="+cert, "ssl-key="+key, "require_secure_transport=on")
 	if _, err := maria.SQL("", `CREATE USER shop@'127.0.0.1' IDENTIFIED BY 'p@ss/word%' REQUIRE SSL; GRANT ALL ON *.* TO shop@'127.0.0.1'`); err != nil {
 		t.Fatal(err)
@@ -43,13 +33,39 @@ func TestLabOverTLS(t *testing.T) {
 	const password = "p%40ss%2Fword%25"
 	r, err := binary.RunWith(program, []string{"SSL_CERT_FILE=" + cert}, "", "lab", "--strategy", "redis-lua,lock-rushgate,rushgate-redis,sql-unique-mariadb",
 		"--redis", "rediss://:"+password+"@"+secure+"/3", "--mariadb", fmt.Sprintf("mysql://shop:%s@%s/?tls=true", password, maria.Addr),
-		"--stock", "20", "--buyers", "100", "--connections", "8", "--duration", "2s", "--no-pause")
+		"--stock", "20", "--buyers", "100", "--connections", "8", "--duration", "30s", "--no-pause")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Status != 0 || !strings.Contains(r.Out, "exact in everything that was tried: redis-lua, lock-rushgate, sql-unique-mariadb, rushgate-redis-postgres") {
 		t.Errorf("status %d\n%s%s", r.Status, r.Out, r.Err)
 	}
+}
+
+// secureRedis starts a Redis that speaks TLS, too, and returns where. Another
+// program may take the port for that before Redis does: then it is tried again
+// with others.
+func secureRedis(t *testing.T, settings ...string) string {
+	t.Helper()
+	var failures error
+	for range 5 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := testenv.StartRedis(t.TempDir(), append(settings, "tls-port "+port)...)
+		if err == nil {
+			t.Cleanup(s.Stop)
+			return l.Addr().String()
+		}
+		failures = errors.Join(failures, err)
+	}
+	t.Fatal(failures)
+	return ""
 }
 
 // certificate makes a certificate for this machine that vouches for itself.

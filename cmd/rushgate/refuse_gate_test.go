@@ -11,7 +11,6 @@ import (
 func TestServeRefusesAGate(t *testing.T) {
 	t.Parallel()
 	ledger := postgres.Server(t).NewDatabase(t)
-	away := closedPort(t)
 	closed := testenv.Redis(t, "requirepass sesame")
 	weak := testenv.Redis(t, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
 	replica := testenv.Redis(t, "replicaof "+strings.Replace(redis.Server(t).Addr, ":", " ", 1))
@@ -19,7 +18,7 @@ func TestServeRefusesAGate(t *testing.T) {
 		gate  string
 		words []string
 	}{
-		"away":          {"redis://" + away, []string{away, "refused"}},
+		"away":          {"redis://" + nobody, []string{nobody, "refused"}},
 		"password":      {"redis://:a-wrong-secret@" + closed.Addr, []string{"password"}},
 		"no password":   {"redis://" + closed.Addr, []string{"password", "redis://:PASSWORD@host"}},
 		"TLS":           {"rediss://" + redis.Server(t).Addr, []string{"TLS", "redis://"}},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,16 +8,9 @@ import (
 	"rushgate/internal/binary"
 )
 
-// closedPort is an address at which nobody answers.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// nobody is an address at which nobody answers, and that nobody is given who asks
+// for any port: as one might be that was free a moment ago.
+const nobody = "127.0.0.1:1"
 
 // change changes one part of a URL.
 func change(t *testing.T, raw string, edit func(*url.URL)) string {
@@ -91,8 +83,7 @@ func TestServeRefusesALedger(t *testing.T) {
 	for name, s := range sqlServers(t) {
 		t.Run(name, func(t *testing.T) {
 			ledger := s.url(t)
-			away := closedPort(t)
-			refused(t, []string{"--ledger", change(t, ledger, func(u *url.URL) { u.Host = away })}, "--ledger", away, "start")
+			refused(t, []string{"--ledger", change(t, ledger, func(u *url.URL) { u.Host = nobody })}, "--ledger", nobody, "start")
 			refused(t, []string{"--ledger", change(t, ledger, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "a-wrong-secret") })}, "--ledger", "password")
 			refused(t, []string{"--ledger", change(t, ledger, func(u *url.URL) { u.Path = "/nowhere" })}, "--ledger", "nowhere", "CREATE DATABASE")
 			refused(t, []string{"--ledger", change(t, ledger, func(u *url.URL) { u.RawQuery = s.tls })}, "--ledger", "TLS")

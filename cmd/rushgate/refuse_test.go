@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"net"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,8 +26,6 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 	if err := os.WriteFile(empty, []byte(`{"keys":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	away := httptest.NewServer(nil)
-	away.Close()
 	for name, c := range map[string]struct {
 		args  []string
 		words []string
@@ -59,7 +56,7 @@ func TestServeRefusesWithOneLine(t *testing.T) {
 		"key set missing":      {[]string{"--identity", "jwt", "--jwt-jwks", file + "-not"}, []string{"--jwt-jwks", "no such file"}},
 		"key set no JSON":      {[]string{"--identity", "jwt", "--jwt-jwks", file}, []string{"--jwt-jwks", "read the key set"}},
 		"key set without keys": {[]string{"--identity", "jwt", "--jwt-jwks", empty}, []string{"--jwt-jwks", "no public key"}},
-		"key set unreachable":  {[]string{"--identity", "jwt", "--jwt-jwks", away.URL}, []string{"--jwt-jwks", away.URL, "refused"}},
+		"key set unreachable":  {[]string{"--identity", "jwt", "--jwt-jwks", "http://" + nobody}, []string{"--jwt-jwks", "http://" + nobody, "refused"}},
 		"unknown identity":     {[]string{"--identity", "oauth"}, []string{`"oauth"`, "dev, backend or jwt"}},
 		"short backend key":    {[]string{"--identity", "backend", "--backend-key", "the-key-of-the-shop,short"}, []string{"--backend-key", "16"}},
 		"key for dev":          {[]string{"--backend-key", "k"}, []string{"--identity backend"}},
@@ -155,10 +152,11 @@ func TestPrecedence(t *testing.T) {
 	fails(t, r, "from-file") // the gate's
 }
 
-// edit changes a database as an operator with sqlite3 would.
+// edit changes a database as an operator with sqlite3 would, who waits while the
+// server writes.
 func edit(t *testing.T, data, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.Join(data, "rushgate.db")}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.Join(data, "rushgate.db"), RawQuery: "_pragma=busy_timeout(30000)"}).String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,10 @@ var (
 	redis    = testenv.SharedRedis()
 )
 
+// lease is how long a node keeps its place without a word: no longer than a test
+// wants to wait, and longer than a busy machine stands still.
+const lease = 8 * time.Second
+
 const clusterToken = "admin-token-of-the-cluster"
 
 // databases are the servers on which a ledger may be.
@@ -32,7 +36,7 @@ var databases = map[string]func(t *testing.T) (url string){
 // node starts one node of a cluster.
 func node(t *testing.T, name, ledger string, flags ...string) *binary.Server {
 	t.Helper()
-	return serve(t, t.TempDir(), append([]string{"--node", name, "--ledger", ledger, "--lease", "2s", "--admin-token", clusterToken}, flags...)...)
+	return serve(t, t.TempDir(), append([]string{"--node", name, "--ledger", ledger, "--lease", lease.String(), "--admin-token", clusterToken}, flags...)...)
 }
 
 // readiness is what a node says of itself.

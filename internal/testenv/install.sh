@@ -34,8 +34,15 @@ install() {
 		chmod +x "$policy"
 		trap 'rm -f "$policy"' EXIT
 	fi
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+	apt install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# A fresh machine may be busy with upgrades of its own, which is waited for, and a
+# mirror may not answer, which is tried again.
+apt() {
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+		-o Acquire::Retries=3 -o Acquire::http::Timeout=60 -o Acquire::https::Timeout=60 "$@" </dev/null
 }
 
 # apt fails now and then for no reason of ours: fresh lists, and once more.
-install || { apt-get update -q && install; }
+install || { apt update -q && install; }

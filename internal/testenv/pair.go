@@ -60,6 +60,12 @@ func StartRedisPair(dir string, settings ...string) (_ *PairGroup, err error) {
 	return p, nil
 }
 
+// Agree returns when the replica has heard of all that was written until now: it
+// hears of it later, and on a busy machine much later.
+func (p *PairGroup) Agree() error {
+	return until(agreement, nil, func() error { return heard(p.master) })
+}
+
 // Lag holds back what the master writes from now on: its replica falls behind.
 func (p *PairGroup) Lag() { p.link.Hold(ToClient) }
 

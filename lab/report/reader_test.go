@@ -33,6 +33,11 @@ type reader struct {
 	complaints []string
 }
 
+// patience bounds the start of a browser, and all that one reader does: it only
+// matters when something hangs. On a machine that is busy with other tests the
+// browser has taken most of a minute for what it does in five seconds alone.
+const patience = 4 * time.Minute
+
 // openPage opens a report from a file in a browser that ends with the test.
 func openPage(t *testing.T, r *report.Report) *reader {
 	t.Helper()
@@ -41,7 +46,8 @@ func openPage(t *testing.T, r *report.Report) *reader {
 		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], // it has --disable-background-networking
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox) // for root; it only opens our page
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.WSURLReadTimeout(patience),
+		chromedp.NoSandbox) // for root; it only opens our page
 	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	ctx, end = chromedp.NewContext(ctx)
@@ -53,7 +59,7 @@ func openPage(t *testing.T, r *report.Report) *reader {
 	if err := chromedp.Do(ctx); err != nil { // starts it
 		t.Fatal(err)
 	}
-	limited, giveUp := context.WithTimeout(ctx, time.Minute)
+	limited, giveUp := context.WithTimeout(ctx, patience)
 	t.Cleanup(giveUp)
 	p.ctx = limited
 	if err := chromedp.Listen(ctx, p.hear); err != nil {

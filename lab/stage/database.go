@@ -147,8 +147,6 @@ func (d *database) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), reachWithin)
 	defer cancel()
 	_ = d.drop(ctx)
-	if d.holder != nil {
-		_ = d.holder.Close()
-	}
+	d.leave(ctx)
 	_ = d.db.Close()
 }

@@ -12,8 +12,9 @@ import (
 // disaster is what befalls a sale, again and again until everything is sold.
 type disaster struct {
 	name   string
-	redis  string // in which the sale is then, host:port; empty: that of the place
-	most   int    // strikes
+	redis  string       // in which the sale is then, host:port; empty: that of the place
+	begun  func() error // called when the sale has begun, before anybody is let in; may be nil
+	most   int          // strikes
 	strike func(ctx context.Context, s *sellers, c *crowd, n int) error
 }
 
@@ -52,9 +53,10 @@ const (
 
 // failsOver lets Redis fail over, once, to a replica that is a little behind:
 // replication does not wait, and a replica that waits for its turn, for a slow
-// network or for its own disk has not heard the last of it.
+// network or for its own disk has not heard the last of it. Of the sale itself it
+// has heard, or there would be none.
 func failsOver(pair Pair) disaster {
-	return disaster{name: "failover", redis: pair.Address(), most: 1,
+	return disaster{name: "failover", redis: pair.Address(), begun: pair.Agree, most: 1,
 		strike: func(ctx context.Context, _ *sellers, c *crowd, _ int) error {
 			pair.Lag()
 			sold := c.granted.Load()
@@ -76,6 +78,11 @@ func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books
 	plan := r.Plan.smaller()
 	if err := s.begin(ctx, plan.Stock); err != nil {
 		return Books{}, err
+	}
+	if d.begun != nil {
+		if err := d.begun(); err != nil {
+			return Books{}, fmt.Errorf("%s: %w", d.name, err)
+		}
 	}
 	c := r.crowd(d.name, plan, s.buy)
 	c.again = true

@@ -58,6 +58,7 @@ type Setup struct {
 // Pair is a Redis and its replica, at one address.
 type Pair interface {
 	Address() string
+	Agree() error    // the replica has heard of everything that was written
 	Lag()            // from now on the replica does not hear what is written
 	FailOver() error // the master is dead, and the replica is master
 	Stop()

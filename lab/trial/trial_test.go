@@ -61,6 +61,7 @@ func setup(t *testing.T, opts stage.Options, plan trial.Plan, names ...string) (
 func small() trial.Plan {
 	plan := trial.Defaults()
 	plan.Stock, plan.Buyers, plan.Connections = 200, 1000, 32
+	plan.Duration = 30 * time.Second // a sale ends when all is sold, or all have been served
 	return plan
 }
 
