@@ -215,14 +215,13 @@ func TestOneClaimTooManyCostsNobodyElseTheirs(t *testing.T) {
 			if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 1, Epoch: 1}); err != nil {
 				t.Fatal(err)
 			}
-			arrived := make(chan struct{})
-			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			standing := lazy.hold()
 			told, err := w.nodes[0].ClaimBatch(ctx, []rushgate.ClaimRequest{{Sale: "phones", User: "ann"}, {Sale: "phones", User: "bob"}, {Sale: "phones", User: "cy"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-arrived
-			close(lazy.goOn)
+			<-standing.arrived
+			close(standing.goOn)
 			states := map[rushgate.State]int{}
 			eventually(t, "everybody's claim is written down", func() bool {
 				clear(states)
