@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestNodesDoNotTakeALongLoadFromEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { nodes[i].Close(t.Context()) })
+		t.Cleanup(func() { nodes[i].Close(context.Background()) })
 	}
 	epoch := func() int64 {
 		sale, err := ledger.Sale(t.Context(), "large")
