@@ -98,8 +98,9 @@ func join(t *testing.T, cfg app.Config) *node {
 	return n
 }
 
-// patience bounds every wait: whoever needs longer has failed.
-const patience = 30 * time.Second
+// patience bounds every wait: whoever needs longer has failed. A node waits for
+// another one that loads a sale for 5 seconds, then for 10, 20 and 40.
+const patience = 2 * time.Minute
 
 // until waits for something that others bring about.
 func until(t *testing.T, what string, holds func() bool) {
