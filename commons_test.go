@@ -259,7 +259,7 @@ func (w *town) at(node int, user string, key ...string) (rushgate.Receipt, error
 // eventually waits until something is true, as others bring it about.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !is() {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never came to be: %s", what)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"rushgate"
 )
@@ -194,15 +193,8 @@ func async(f func() error) <-chan error {
 // waitFor waits until so many claims and errands wait at the desk.
 func (w *world) waitFor(t *testing.T, n int) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
 	waiting := func() int { claims, errands := w.shop.Waiting(); return claims + errands }
-	for waiting() < n {
-		select {
-		case <-deadline:
-			t.Fatalf("%d wait at the desk, want %d", waiting(), n)
-		default:
-		}
-	}
+	eventually(t, fmt.Sprint(n, " wait at the desk"), func() bool { return waiting() >= n })
 }
 
 func TestSomebodyElsesEpochStopsTheDesk(t *testing.T) {

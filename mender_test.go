@@ -111,11 +111,30 @@ func TestALongLoadIsNotTakenAway(t *testing.T) {
 	w.audit(t)
 }
 
+// undrained is a gate of which nobody drains the journal before a moment: a mender
+// that loses patience in real time must not come before a test has looked.
+type undrained struct {
+	*commons
+	until <-chan struct{}
+}
+
+func (u undrained) Orphans(ctx context.Context, sale string, age time.Duration, limit int) ([]rushgate.Claim, int64, error) {
+	if age == 0 {
+		<-u.until
+	}
+	return u.commons.Orphans(ctx, sale, age, limit)
+}
+
 // TestNobodyHearsEarlyOfAnEpochThatIsOver: a mender took the next epoch and died. The
 // gate grants by the old one, which the ledger refuses: whoever finds that out
 // tells no buyer yes any more.
 func TestNobodyHearsEarlyOfAnEpochThatIsOver(t *testing.T) {
-	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) { cfg.FollowEvery = time.Hour })
+	asked := make(chan struct{})
+	w := newTown(t, 1, func(_ int, cfg *rushgate.Config) {
+		cfg.Gate, cfg.FollowEvery = undrained{cfg.Gate.(*commons), asked}, time.Hour
+	})
+	ask := sync.OnceFunc(func() { close(asked) })
+	t.Cleanup(ask)
 	w.sell(t, 500, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
 	if _, _, err := w.ledger.Fence(ctx, "phones", 0); err != nil {
 		t.Fatal(err)
@@ -130,6 +149,7 @@ func TestNobodyHearsEarlyOfAnEpochThatIsOver(t *testing.T) {
 	for range 10 {
 		wantCode(t, next(), rushgate.Unavailable)
 	}
+	ask()
 	eventually(t, "who was told is told again", func() bool {
 		revoked, err := w.ledger.Claims(ctx, rushgate.ClaimQuery{Sale: "phones", State: rushgate.Revoked, Limit: 1000})
 		return err == nil && len(revoked) == told
@@ -215,14 +235,13 @@ func TestOneClaimTooManyCostsNobodyElseTheirs(t *testing.T) {
 			if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: 1, Epoch: 1}); err != nil {
 				t.Fatal(err)
 			}
-			arrived := make(chan struct{})
-			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			standing := lazy.hold()
 			told, err := w.nodes[0].ClaimBatch(ctx, []rushgate.ClaimRequest{{Sale: "phones", User: "ann"}, {Sale: "phones", User: "bob"}, {Sale: "phones", User: "cy"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-arrived
-			close(lazy.goOn)
+			<-standing.arrived
+			close(standing.goOn)
 			states := map[rushgate.State]int{}
 			eventually(t, "everybody's claim is written down", func() bool {
 				clear(states)

@@ -99,20 +99,34 @@ func (w *town) open(t *testing.T) []rushgate.Claim {
 	return claims
 }
 
-// slow is a ledger whose Record waits, as that of a node that stands still.
+// slow is a ledger that lets one grant wait, as that of a node which stands still.
+// Those that others of the node record meanwhile, or after it, do not wait.
 type slow struct {
 	rushgate.Ledger
-	arrived, goOn chan struct{}
-	fail          error
+	fail error // of the one that waits
+	next atomic.Pointer[pausing]
+}
+
+// pausing is the wait of one grant.
+type pausing struct{ arrived, goOn chan struct{} }
+
+// hold has the next grant wait.
+func (s *slow) hold() *pausing {
+	p := &pausing{arrived: make(chan struct{}), goOn: make(chan struct{})}
+	s.next.Store(p)
+	return p
 }
 
 func (s *slow) Record(ctx context.Context, b *rushgate.Batch) error {
-	if _, ok := b.Steps[0].(*rushgate.Grant); !ok || s.arrived == nil {
+	if !grants(b) {
 		return s.Ledger.Record(ctx, b)
 	}
-	close(s.arrived)
-	<-s.goOn
-	s.arrived = nil
+	p := s.next.Swap(nil)
+	if p == nil {
+		return s.Ledger.Record(ctx, b)
+	}
+	close(p.arrived)
+	<-p.goOn
 	if s.fail != nil {
 		return s.fail
 	}
@@ -133,11 +147,10 @@ func TestANodeThatStoodStill(t *testing.T) {
 				}
 			})
 			w.sell(t, 5)
-			arrived := make(chan struct{})
-			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
 			if fails {
 				lazy.fail = fmt.Errorf("the connection was cut")
 			}
+			standing := lazy.hold()
 			type answer struct {
 				rushgate.Receipt
 				err error
@@ -147,10 +160,10 @@ func TestANodeThatStoodStill(t *testing.T) {
 				r, err := w.at(0, "ann", "k")
 				answers <- answer{r, err}
 			}()
-			<-arrived
+			<-standing.arrived
 			w.clock.Add(time.Second)
 			eventually(t, "the claim is adopted", func() bool { return w.recorded(t) == 1 && len(w.open(t)) == 0 })
-			close(lazy.goOn)
+			close(standing.goOn)
 			a := <-answers
 			if fails {
 				wantCode(t, a.err, rushgate.Unavailable)
@@ -223,16 +236,15 @@ func TestAcceptedClaimsThatTheGateLost(t *testing.T) {
 		}
 	})
 	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
-	arrived := make(chan struct{})
-	lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+	standing := lazy.hold()
 	r, err := w.at(0, "ann", "k") // acknowledged while the ledger has not answered
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-arrived
+	<-standing.arrived
 	w.gate.lose()
 	eventually(t, "the other node sells again", func() bool { _, err := w.at(1, "bob"); return err == nil })
-	close(lazy.goOn)
+	close(standing.goOn)
 	eventually(t, "the claim is revoked", func() bool {
 		c, err := w.ledger.Claim(ctx, r.Claim.ID)
 		return err == nil && c.State == rushgate.Revoked
@@ -257,15 +269,14 @@ func TestAcceptedClaimsOutliveTheLedgersAbsence(t *testing.T) {
 		cfg.Ledger = lazy
 	})
 	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
-	arrived := make(chan struct{})
-	lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+	standing := lazy.hold()
 	r, err := w.at(0, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-arrived
-	close(lazy.goOn)
-	if _, err := w.at(0, "bob"); err != nil { // behind ann: her batch has failed by now
+	<-standing.arrived
+	close(standing.goOn)
+	if _, err := w.at(0, "bob"); err != nil { // behind ann, whose batch fails
 		t.Fatal(err)
 	}
 	w.clock.Add(time.Second)
@@ -286,24 +297,23 @@ func TestAcceptedClaimsOutliveTheLedgersAbsenceAndTheGate(t *testing.T) {
 				}
 			})
 			w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
-			arrived := make(chan struct{})
-			lazy.arrived, lazy.goOn = arrived, make(chan struct{})
+			standing := lazy.hold()
 			r, err := w.at(0, "ann")
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-arrived
+			<-standing.arrived
 			w.gate.lose()
 			eventually(t, "the other node sells again", func() bool { _, err := w.at(1, "bob"); return err == nil })
 			if ends {
 				closed := make(chan error)
 				go func() { closed <- w.nodes[0].Close(ctx) }()
-				close(lazy.goOn)
+				close(standing.goOn)
 				if err := <-closed; err != nil {
 					t.Fatal(err)
 				}
 			} else {
-				close(lazy.goOn)
+				close(standing.goOn)
 			}
 			eventually(t, "the claim is revoked", func() bool {
 				c, err := w.ledger.Claim(ctx, r.Claim.ID)
@@ -338,6 +348,7 @@ func TestUnitsThatACrashStranded(t *testing.T) {
 	if _, err := w.gate.Restock(ctx, &rushgate.Restock{Sale: "phones", Item: "black", Add: -2, Epoch: sale.Epoch}); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the journal is empty", func() bool { return len(w.open(t)) == 0 }) // ann's claim is settled after she has heard
 	if r := w.audit(t); r.Healed != 2 {
 		t.Fatalf("%+v", r)
 	}

@@ -32,18 +32,47 @@ func TestTheHoldOfAClaimIsThatOfItsMoment(t *testing.T) {
 	}
 }
 
+// nobodyMends keeps a node from mending until the channel is closed. A gate whose rules
+// the ledger does not have is mended after two seconds of real time, in which a busy
+// machine may not have come to what a test looks at. A mend begins with rules that are
+// made from no others, or with the next epoch.
+func nobodyMends(cfg *rushgate.Config, until <-chan struct{}) {
+	later := &fencing{Ledger: cfg.Ledger}
+	wait := func() { <-until }
+	later.before.Store(&wait)
+	cfg.Gate, cfg.Ledger = unhalted{cfg.Gate.(*commons), until}, later
+}
+
+// unhalted is a gate that nobody has stand still before a moment.
+type unhalted struct {
+	*commons
+	until <-chan struct{}
+}
+
+func (u unhalted) Put(ctx context.Context, p *rushgate.Put) error {
+	if p.Was == 0 {
+		<-u.until
+	}
+	return u.commons.Put(ctx, p)
+}
+
 // TestABuyerHearsOfTheHoldThatIsRecorded: also at accepted, and while an operator's
 // change is at the gate and not in the ledger.
 func TestABuyerHearsOfTheHoldThatIsRecorded(t *testing.T) {
 	granting, changing := newHeld(), newHeld()
+	compared := make(chan struct{})
 	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		nobodyMends(cfg, compared)
 		if i == 0 {
-			granting.Ledger, changing.Ledger = cfg.Ledger, cfg.Ledger
+			granting.Ledger = cfg.Ledger
 			cfg.Ledger, cfg.Chores = granting, func() bool { return false }
 		} else {
+			changing.Ledger = cfg.Ledger
 			cfg.Ledger = changing
 		}
 	})
+	compare := sync.OnceFunc(func() { close(compared) })
+	t.Cleanup(compare)
 	w.sell(t, 5, func(s *rushgate.Sale) { s.Ack = rushgate.Accepted })
 	t.Cleanup(granting.release)
 	t.Cleanup(changing.release)
@@ -70,6 +99,7 @@ func TestABuyerHearsOfTheHoldThatIsRecorded(t *testing.T) {
 	if err := <-changed; err != nil {
 		t.Fatal(err)
 	}
+	compare()
 	w.audit(t)
 }
 
@@ -198,12 +228,15 @@ func changeTheLimit(t *testing.T, ack rushgate.Ack) {
 // freeze and ends after it, in whatever way, does not open the sale.
 func TestNoChangeUndoesAFreeze(t *testing.T) {
 	slow := newHeld()
+	over := make(chan struct{})
 	w := newTown(t, 2, func(i int, cfg *rushgate.Config) {
+		nobodyMends(cfg, over)
 		if i == 1 {
 			slow.Ledger = cfg.Ledger
 			cfg.Ledger = slow
 		}
 	})
+	t.Cleanup(func() { close(over) })
 	w.sell(t, 5)
 	t.Cleanup(slow.release)
 	slow.hold(puts)
@@ -235,7 +268,10 @@ func TestNoChangeUndoesAFreeze(t *testing.T) {
 // TestAnOperatorWhoDiesInTheMiddle: the gate has rules that the ledger will
 // never have. They do not stay.
 func TestAnOperatorWhoDiesInTheMiddle(t *testing.T) {
-	w := newTown(t, 2)
+	asked := make(chan struct{})
+	w := newTown(t, 2, func(_ int, cfg *rushgate.Config) { nobodyMends(cfg, asked) })
+	ask := sync.OnceFunc(func() { close(asked) })
+	t.Cleanup(ask)
 	w.sell(t, 5)
 	sale, err := w.ledger.Sale(ctx, "phones")
 	if err != nil {
@@ -247,6 +283,7 @@ func TestAnOperatorWhoDiesInTheMiddle(t *testing.T) {
 	}
 	_, err = w.at(0, "ann")
 	wantCode(t, err, rushgate.Unavailable) // the ledger knows of no freeze
+	ask()
 	if _, err := w.nodes[1].Resume(ctx, "phones"); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 // The servers that the tests of this package share.
 var (
-	postgres = testenv.SharedPostgres()
+	postgres = testenv.SharedPostgres("max_connections=300") // for the nodes of several tests
 	mariadb  = testenv.SharedMariaDB()
 	redis    = testenv.SharedRedis()
 )
@@ -29,9 +29,13 @@ var (
 // token is what all nodes have in common.
 const token = "admin-token-of-the-cluster"
 
-// lease is how long a silent node keeps its place in the tests: longer than a
-// busy machine is ever silent, and short enough to wait for.
-const lease = 1500 * time.Millisecond
+// How long a silent node keeps its place: where a test waits for the end of that,
+// longer than a busy machine is silent, and short enough to wait for; elsewhere
+// nobody takes over because time is up.
+const (
+	brief = 4 * time.Second
+	long  = time.Minute
+)
 
 // node is a program of a cluster, with what it logs.
 type node struct {
@@ -62,7 +66,15 @@ func clusterConfig(t *testing.T, name, ledger, gate string) app.Config {
 	t.Helper()
 	cfg := app.Defaults()
 	cfg.Listen, cfg.Data = "127.0.0.1:0", filepath.Join(t.TempDir(), name)
-	cfg.Node, cfg.Ledger, cfg.Gate, cfg.Lease, cfg.AdminToken = name, ledger, gate, lease, token
+	cfg.Node, cfg.Ledger, cfg.Gate, cfg.Lease, cfg.AdminToken = name, ledger, gate, long, token
+	return cfg
+}
+
+// briefly is that of one node that is soon missed.
+func briefly(t *testing.T, name, ledger, gate string) app.Config {
+	t.Helper()
+	cfg := clusterConfig(t, name, ledger, gate)
+	cfg.Lease = brief
 	return cfg
 }
 
@@ -86,8 +98,9 @@ func join(t *testing.T, cfg app.Config) *node {
 	return n
 }
 
-// patience bounds every wait: whoever needs longer has failed.
-const patience = 30 * time.Second
+// patience bounds every wait: whoever needs longer has failed. A node waits for
+// another one that loads a sale for 5 seconds, then for 10, 20 and 40.
+const patience = 2 * time.Minute
 
 // until waits for something that others bring about.
 func until(t *testing.T, what string, holds func() bool) {
@@ -204,8 +217,8 @@ func TestALostLedgerEndsTheNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := database(t)
-			one := join(t, clusterConfig(t, "one", url, "memory"))
-			two := join(t, clusterConfig(t, "two", url, "memory"))
+			one := join(t, briefly(t, "one", url, "memory"))
+			two := join(t, briefly(t, "two", url, "memory"))
 			ended := make(chan error, 2)
 			for _, n := range []*node{one, two} {
 				go func() { ended <- n.Run(t.Context()) }()
@@ -244,12 +257,8 @@ func TestStandbysTakeOverFromALeaderThatStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := database(t)
-			cfg := clusterConfig(t, "one", url, "memory")
-			cfg.Lease = time.Minute // nobody takes over because time is up
-			one := join(t, cfg)
-			cfg = clusterConfig(t, "two", url, "memory")
-			cfg.Lease = time.Minute
-			two := join(t, cfg)
+			one := join(t, clusterConfig(t, "one", url, "memory"))
+			two := join(t, clusterConfig(t, "two", url, "memory"))
 			one.awaitReady(t)
 			if ok, said := two.ready(t); ok || !strings.Contains(said, "standby: one (http://") {
 				t.Fatalf("the second node: %v, %s", ok, said)

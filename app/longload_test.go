@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,8 @@ func TestNodesDoNotTakeALongLoadFromEachOther(t *testing.T) {
 	large(t, ledger, 20_000)
 	nodes := make([]*rushgate.Service, 2)
 	for i := range nodes {
-		gate, err := gates.Open(t.Context(), server.URL(), gates.Options{})
+		// A part of the load that takes long on a busy machine is no load that fails.
+		gate, err := gates.Open(t.Context(), server.URL(), gates.Options{Timeout: 20 * time.Second, Patience: 30 * time.Second, LoadLease: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +36,7 @@ func TestNodesDoNotTakeALongLoadFromEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { nodes[i].Close(t.Context()) })
+		t.Cleanup(func() { nodes[i].Close(context.Background()) })
 	}
 	epoch := func() int64 {
 		sale, err := ledger.Sale(t.Context(), "large")

@@ -114,8 +114,8 @@ func TestANumberIsFreeWhenItsLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
 	proxy, byProxy := through(t, ledger)
-	one := join(t, clusterConfig(t, "one", byProxy, gate))
-	two := join(t, clusterConfig(t, "two", ledger, gate))
+	one := join(t, briefly(t, "one", byProxy, gate))
+	two := join(t, briefly(t, "two", ledger, gate))
 	one.sell(t, "s", 1000)
 	ids := one.claims(t, "s", 0, 5)
 	if err := proxy.Refuse(); err != nil {
@@ -126,7 +126,7 @@ func TestANumberIsFreeWhenItsLeaseIsOver(t *testing.T) {
 	until(t, "the chores go to the second node", func() bool { return holder(t, l, "chores") == "two" })
 	until(t, "the number is free", func() bool { return holder(t, l, "node/0") == "" })
 	ids = append(ids, two.claims(t, "s", 5, 10)...)
-	three := join(t, clusterConfig(t, "three", ledger, gate))
+	three := join(t, briefly(t, "three", ledger, gate))
 	if holder(t, l, "node/0") != "three" || holder(t, l, "node/1") != "two" {
 		t.Error("the third node has not taken the free number")
 	}
@@ -147,10 +147,10 @@ func TestChoresGoToWhoeverReachesTheGate(t *testing.T) {
 	t.Parallel()
 	ledger, gate := postgres.Server(t).NewDatabase(t), privately(t, redis.Server(t))
 	proxy, byProxy := through(t, gate)
-	one := join(t, clusterConfig(t, "one", ledger, byProxy))
+	one := join(t, briefly(t, "one", ledger, byProxy))
 	l := leases(t, ledger)
 	until(t, "the first node has the chores", func() bool { return holder(t, l, "chores") == "one" })
-	join(t, clusterConfig(t, "two", ledger, gate))
+	join(t, briefly(t, "two", ledger, gate))
 	if err := proxy.Refuse(); err != nil {
 		t.Fatal(err)
 	}

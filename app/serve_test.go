@@ -35,7 +35,7 @@ func TestLaneAndHTTPServerStopSideBySide(t *testing.T) {
 		answered <- err
 	}()
 	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // so that a wait fails, and does not hang
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // so that a wait fails, and does not hang
 	defer cancel()
 	if err := shutdown(ctx, l, h); err != nil {
 		t.Error(err)

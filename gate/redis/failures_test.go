@@ -167,7 +167,7 @@ func TestAFlushedRedisHasForgotten(t *testing.T) {
 func TestARestartWithoutPersistenceIsForgetting(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	server := testenv.Redis(t)
-	s := newShop(t, server.URL(), fresh(), 1)
+	s := newShop(t, server.URL(), hasty(fresh()), 1)
 	s.load(10)
 	s.want(rushgate.Granted, s.asks(3))
 	server.Kill()
@@ -275,9 +275,10 @@ func TestAFullJournalStopsGrants(t *testing.T) {
 func TestAServerThatStoodStill(t *testing.T) {
 	server := testenv.Redis(t)
 	opts := fresh()
-	opts.Timeout, opts.Patience = 50*time.Millisecond, 200*time.Millisecond
+	calm := newShop(t, server.URL(), opts, 2)
+	opts.Timeout, opts.Patience = 500*time.Millisecond, 2*time.Second
 	s := newShop(t, server.URL(), opts, 2)
-	s.load(10)
+	calm.load(10)
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestAServerThatStoodStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	soon(t, "the claims are found", func() bool { codes, _ := s.decide(asks); return codes[rushgate.Granted] == 4 })
-	s.free(6, 4)
+	calm.free(6, 4)
 	if s.count(redis.Repeated) == 0 || s.count(redis.Unreachable) == 0 {
 		t.Fatal("nobody was told")
 	}
@@ -331,7 +332,7 @@ func TestReplicatedWaitsForAReplica(t *testing.T) {
 	opts.ReplicaTimeout = 20 * time.Millisecond
 	s := newShop(t, master.URL(), opts, 2)
 	s.sale.Ack = rushgate.Replicated
-	s.load(100)
+	s.load(rushgate.MaxStock) // nobody knows how often it has to be tried
 	early := func() bool {
 		out := make([]rushgate.Decision, 4)
 		if err := s.gate.Claim(t.Context(), time.Now(), s.asks(4), out); err != nil {

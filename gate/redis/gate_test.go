@@ -31,9 +31,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(server.Around(m), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
-// fresh returns options with a prefix of its own.
+// fresh returns options with a prefix of its own, for a gate that gives nobody up: on
+// a busy machine, a server or a test may stand still for seconds.
 func fresh() redis.Options {
-	return redis.Options{Prefix: fmt.Sprintf("t%d:", prefixes.Add(1)), Poll: 100 * time.Millisecond}
+	return redis.Options{Prefix: fmt.Sprintf("t%d:", prefixes.Add(1)), Poll: 100 * time.Millisecond,
+		Timeout: 20 * time.Second, Patience: 30 * time.Second, LoadLease: time.Minute}
+}
+
+// hasty makes a gate give up after a while: for what has to fail.
+func hasty(opts redis.Options) redis.Options {
+	opts.Timeout, opts.Patience = time.Second, 3*time.Second
+	return opts
 }
 
 // factory makes gates on one Redis.

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,12 +19,13 @@ type half struct {
 	opts  redis.Options
 	gates []*redis.Gate
 	nodes []*rushgate.Service
+
+	chores atomic.Bool // the nodes look after what others left: not before it is there
 }
 
 func newHalf(t *testing.T, adoptAfter time.Duration) *half {
 	t.Helper()
-	h := &half{t: t, opts: fresh()}
-	h.opts.Patience = 100 * time.Millisecond
+	h := &half{t: t, opts: hasty(fresh())}
 	ledger, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +34,7 @@ func newHalf(t *testing.T, adoptAfter time.Duration) *half {
 	for i := range 2 {
 		gate := open(t, server.Server(t).URL(), h.opts)
 		node, err := rushgate.Open(t.Context(), rushgate.Config{Gate: gate, Ledger: ledger, Node: i, AdoptAfter: adoptAfter,
-			SweepEvery: time.Hour, AuditEvery: time.Hour})
+			SweepEvery: time.Hour, AuditEvery: time.Hour, Chores: h.chores.Load})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +62,7 @@ func (h *half) fails(change func(context.Context, string) (*rushgate.SaleView, e
 	}
 	_, err := change(h.t.Context(), "sale")
 	wantCode(h.t, err, rushgate.Unavailable)
+	h.chores.Store(true)
 	return obstacles
 }
 
@@ -145,8 +148,8 @@ func TestHalfAChangeOfTheLimitIsMended(t *testing.T) {
 
 // A gate in parts of different versions has none of them.
 func TestTheMarkOfHalfAChange(t *testing.T) {
-	opts := fresh()
-	opts.Patience = 100 * time.Millisecond
+	t.Parallel() // it waits more than it works
+	opts := hasty(fresh())
 	s := newShop(t, server.Server(t).URL(), opts, 2)
 	s.load(10)
 	c := raw(t, server.Server(t).Addr)

@@ -53,7 +53,7 @@ func TestHintsAreDroppedWhenRedisIsNotHeard(t *testing.T) {
 	s := newShop(t, server.Server(t).URL(), opts, 2)
 	s.load(1)
 	proxy := testenv.NewProxy(t, server.Server(t).Addr)
-	opts.Timeout, opts.Patience = 100*time.Millisecond, 200*time.Millisecond
+	opts.Timeout, opts.Patience = 500*time.Millisecond, 3*time.Second
 	away := newShop(t, "redis://"+proxy.Addr, opts, 2)
 	s.want(rushgate.Granted, s.asks(1))
 	away.last = 1_000_000
@@ -83,7 +83,7 @@ func TestEverybodyIsReadOfALargeSale(t *testing.T) {
 		s.want(rushgate.Granted, s.asks(people/6))
 	}
 	proxy := testenv.NewProxy(t, server.Server(t).Addr)
-	opts.Timeout, opts.Poll = 600*time.Millisecond, 20*time.Millisecond
+	opts.Timeout, opts.Poll = 600*time.Millisecond, 20*time.Millisecond // repeated for as long as it takes
 	away := newShop(t, "redis://"+proxy.Addr, opts, 1)
 	away.last = 1_000_000
 	proxy.Delay(testenv.ToClient, 150*time.Millisecond) // a page

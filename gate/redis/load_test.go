@@ -14,8 +14,8 @@ import (
 
 // A loader that died keeps a sale closed for its lease, and no longer.
 func TestALoaderThatDied(t *testing.T) {
-	opts := fresh()
-	opts.Patience = 100 * time.Millisecond
+	t.Parallel() // it waits more than it works
+	opts := hasty(fresh())
 	s := newShop(t, server.Server(t).URL(), opts, 1)
 	s.load(10)
 	c := raw(t, server.Server(t).Addr)
@@ -42,8 +42,9 @@ func TestALoaderThatDied(t *testing.T) {
 func TestALookBetweenTwoSwitches(t *testing.T) {
 	for shard := range 2 {
 		t.Run(fmt.Sprintf("Shard%dIsLate", shard), func(t *testing.T) {
-			opts := fresh()
-			opts.Patience, opts.Poll = 100*time.Millisecond, time.Minute
+			t.Parallel() // it waits more than it works
+			opts := hasty(fresh())
+			opts.Poll = time.Minute
 			s := newShop(t, server.Server(t).URL(), opts, 2)
 			other := newShop(t, server.Server(t).URL(), opts, 2)
 			s.load(10)

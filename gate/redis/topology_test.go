@@ -15,7 +15,7 @@ func TestAReplicaThatTookOverHasForgotten(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	group := testenv.RedisSentinel(t, 1)
 	url := "redis://" + strings.Join(group.Addrs(), ",") + "?sentinel=" + group.Name
-	s := newShop(t, url, fresh(), 2)
+	s := newShop(t, url, hasty(fresh()), 2)
 	s.load(10)
 	s.want(rushgate.Granted, s.asks(3))
 	old, err := group.Master()
@@ -41,7 +41,7 @@ func TestAReplicaThatTookOverHasForgotten(t *testing.T) {
 func TestACluster(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	group := testenv.RedisCluster(t, 3, 1)
-	opts := fresh()
+	opts := hasty(fresh())
 	opts.Timeout = 500 * time.Millisecond
 	s := newShop(t, "redis://"+strings.Join(group.Addrs(), ","), opts, 4)
 	s.load(50)

@@ -104,10 +104,14 @@ func StartCommand(path string, env []string, args ...string) (*Server, error) {
 	return s, nil
 }
 
+// maxLine is the longest line of a log that is read: nothing is read after a longer one.
+const maxLine = 16 << 20
+
 // watch reads the log to its end, and then the exit status.
 func (s *Server) watch(logs io.Reader) {
 	defer close(s.ended)
 	lines := bufio.NewScanner(logs)
+	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		s.mu.Lock()
 		s.log.Write(append(lines.Bytes(), '\n'))

@@ -23,7 +23,8 @@ func TestWhatWasAcceptedIsRecordedOrRevoked(t *testing.T) {
 	server := postgresql.Server(t)
 	ledger, redis := onPostgres(t, server), testenv.Redis(t)
 	proxy := testenv.NewProxy(t, server.Addr)
-	c := gather(t, plan{nodes: 2, ledger: ledger, gate: redis.URL(), via: func(node string) (string, string) {
+	// Nobody but n1 records what n1 has told, however long the rest takes.
+	c := gather(t, plan{nodes: 2, ledger: ledger, gate: redis.URL(), adopt: patience, via: func(node string) (string, string) {
 		if node == "n1" {
 			return strings.Replace(ledger.url, server.Addr, proxy.Addr, 1), redis.URL()
 		}
@@ -34,6 +35,8 @@ func TestWhatWasAcceptedIsRecordedOrRevoked(t *testing.T) {
 	crowd := c.crowd(seed)
 	crowd.early, crowd.plain, crowd.calm = true, true, 10*time.Millisecond
 	crowd.at(stock/4, func(context.Context) {
+		c.awaitReady(2)
+		epoch := c.number(`SELECT epoch FROM sales`)
 		proxy.Hold(testenv.ToServer) // n1 tells people, and cannot record
 		told := crowd.acknowledged()
 		until(t, "more people are told", func() error {
@@ -42,7 +45,6 @@ func TestWhatWasAcceptedIsRecordedOrRevoked(t *testing.T) {
 			}
 			return nil
 		})
-		epoch := c.number(`SELECT epoch FROM sales`)
 		redis.Kill()
 		c.must("start Redis again", redis.Start())
 		until(t, "the gate is built anew", func() error {

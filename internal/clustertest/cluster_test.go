@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -48,11 +49,18 @@ type plan struct {
 
 	// drain is how long a node that is stopped still serves.
 	drain time.Duration
+
+	// adopt is how long a claim waits for its node before others record it; 0: as
+	// long as in most tests.
+	adopt time.Duration
 }
 
 // How the nodes of the tests get on with each other: a silent one is missed
 // soon, but not as soon as a busy machine is silent.
-var pace = []string{"--lease", "2s", "--adopt-after", "1s"}
+const (
+	lease = 2 * time.Second
+	adopt = time.Second
+)
 
 // gather starts a cluster that ends with the test, and returns when all nodes
 // answer.
@@ -72,12 +80,12 @@ func gather(t *testing.T, p plan) *cluster {
 			ledgerURL, gateURL = p.via(name)
 		}
 		flags := []string{"--data", filepath.Join(dir, name), "--node", name, "--admin-token", token,
-			"--ledger", ledgerURL, "--gate", gateURL, "--drain", p.drain.String()}
-		flags = append(flags, pace...)
+			"--ledger", ledgerURL, "--gate", gateURL, "--drain", p.drain.String(),
+			"--lease", lease.String(), "--adopt-after", cmp.Or(p.adopt, adopt).String()}
 		return func() (*binary.Server, error) { return binary.Start(program, flags...) }
 	})
 	c := &cluster{Fleet: f, t: t, ledger: p.ledger, gate: p.gate}
-	c.operator = c.client(client.WithRetry(client.Retry{Attempts: 60, Pause: 100 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxRetryAfter: 2 * time.Second}))
+	c.operator = c.client(patiently())
 	t.Cleanup(c.end)
 	if err := f.Start(); err != nil {
 		t.Fatal(err)
@@ -115,6 +123,17 @@ func complaints(log string) string {
 func (c *cluster) client(options ...client.Option) *client.Client {
 	c.t.Helper()
 	return c.connect(fleet.Base, append(options, client.WithHTTPClient(&http.Client{Transport: c.Balancer}))...)
+}
+
+// patiently asks again for as long as a cluster may need to come to itself.
+func patiently() client.Option {
+	return client.WithRetry(client.Retry{Attempts: 60, Pause: 100 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxRetryAfter: 2 * time.Second})
+}
+
+// patientAt speaks to one node alone, which may have lost its place for a moment.
+func (c *cluster) patientAt(n *fleet.Node) *client.Client {
+	c.t.Helper()
+	return c.connect(n.URL(), patiently())
 }
 
 // at speaks to one node alone, and asks once.

@@ -52,7 +52,7 @@ const (
 	hands     = 16
 	askWait   = 4 * time.Second
 	askPause  = 60 * time.Millisecond
-	rushBound = 100 * time.Second
+	rushBound = 4 * time.Minute
 )
 
 func (c *cluster) crowd(seed uint64) *crowd {

@@ -35,7 +35,7 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 	crowd.frozen = true
 	for i, at := range []int{stock / 4, stock / 2} {
 		crowd.at(at, func(ctx context.Context) {
-			_, err := c.at(c.Nodes[2*i]).Freeze(ctx, sale)
+			_, err := c.patientAt(c.Nodes[2*i]).Freeze(ctx, sale)
 			c.must("freeze", err)
 			granted := c.ids()
 			before := crowd.said(client.Frozen)
@@ -53,7 +53,7 @@ func TestAFreezeHoldsAtAllNodes(t *testing.T) {
 					t.Errorf("claim %s of %s was granted after the freeze", k.ID, k.User)
 				}
 			})
-			_, err = c.at(c.Nodes[2-2*i]).Resume(ctx, sale)
+			_, err = c.patientAt(c.Nodes[2-2*i]).Resume(ctx, sale)
 			c.must("resume", err)
 		})
 	}

@@ -67,18 +67,20 @@ func (c *cluster) proxied() *haproxy {
 	return h
 }
 
-// config is deploy/haproxy.cfg, but for addresses and the number of files that
-// a machine lets it open.
+// config is deploy/haproxy.cfg, but for addresses, the number of files that a
+// machine lets it open, and how soon a node that is slow to answer counts as down:
+// on a busy machine, all of them may be.
 func (h *haproxy) config() []byte {
 	text, err := os.ReadFile("../../deploy/haproxy.cfg")
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	for pattern, by := range map[string]string{
-		`maxconn \d+`:      "maxconn 500\n    stats socket " + h.socket + " level admin",
-		`bind :8080`:       "bind fd@3",
-		` resolvers names`: "",
-		`node(\d):8080`:    "127.0.0.1:1",
+		`maxconn \d+`:        "maxconn 500\n    stats socket " + h.socket + " level admin",
+		`timeout connect 2s`: "timeout connect 20s\n    timeout check 20s",
+		`bind :8080`:         "bind fd@3",
+		` resolvers names`:   "",
+		`node(\d):8080`:      "127.0.0.1:1",
 	} {
 		re := regexp.MustCompile(pattern)
 		if !re.Match(text) {

@@ -16,7 +16,7 @@ import (
 var program string
 
 // postgres is for all tests that leave it in peace.
-var postgresql = testenv.SharedPostgres()
+var postgresql = testenv.SharedPostgres("max_connections=300")
 
 func TestMain(m *testing.M) {
 	if moment := os.Getenv(childMoment); moment != "" {

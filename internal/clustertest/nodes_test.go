@@ -49,7 +49,7 @@ func TestNodesAreRestartedOneByOne(t *testing.T) {
 	front := c.proxied()
 	crowd := c.crowd(seed)
 	crowd.plain, crowd.calm = true, 15*time.Millisecond
-	crowd.client = c.connect(front.url, client.WithRetry(client.Retry{Attempts: 1}), client.WithAttemptTimeout(askWait))
+	crowd.client = c.connect(front.url, client.WithRetry(client.Retry{Attempts: 1}), client.WithAttemptTimeout(patience))
 	for i, n := range c.Nodes {
 		crowd.at((2*i+1)*stock/8, func(context.Context) {
 			status, err := n.Stop()

@@ -46,6 +46,19 @@ func (c *cluster) missed(n *fleet.Node) {
 	})
 }
 
+// leader waits until one node leads: none may seem to, for a moment.
+func (c *cluster) leader() (leader *fleet.Node) {
+	until(c.t, "one node leads", func() error {
+		ready := c.ready()
+		if len(ready) != 1 {
+			return fmt.Errorf("%d are ready", len(ready))
+		}
+		leader = ready[0]
+		return nil
+	})
+	return leader
+}
+
 // The leader stands still until another one leads, and wakes up with claims in
 // its hands that it believes it may record.
 func TestALeaderIsPausedAndWakesUp(t *testing.T) {
@@ -60,8 +73,7 @@ func TestALeaderIsPausedAndWakesUp(t *testing.T) {
 	crowd.calm = 10 * time.Millisecond
 	for _, at := range []int{stock / 6, stock / 2} {
 		crowd.at(at, func(context.Context) {
-			c.awaitReady(1)
-			leader := c.ready()[0]
+			leader := c.leader()
 			c.must("pause", leader.Pause())
 			until(t, "another one leads", func() error {
 				if ready := c.ready(); len(ready) != 1 || ready[0] == leader {

@@ -14,6 +14,8 @@ var locks = []sharedTest{
 		held, other := all[0].sell(1, item("a", 10)), all[0].sell(1, item("a", 10))
 		c := all[0].claim(held, "a", "ann")
 		all[0].record(start, grant(held, c))
+		all[1].end()
+		all[1].Ledger = s.OpenHasty(t)
 		release := s.Hold(t, held.ID)
 		for _, step := range []rushgate.Step{grant(held, all[1].claim(held, "a", "bob")), move(rushgate.Released, c)} {
 			if err := all[1].try(step); err == nil || errors.Is(err, rushgate.ErrUnknown) || refusedBy(err) != "" {

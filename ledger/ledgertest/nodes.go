@@ -15,9 +15,12 @@ type SharedFactory struct {
 
 // SharedStorage is a database on a server. Any number of ledgers may be open
 // over it at the same time, each for a node. They implement [rushgate.Leases] too,
-// and wait about a second for somebody else's lock.
+// and wait for somebody else's lock for longer than a busy machine stands still.
 type SharedStorage interface {
 	Storage
+
+	// OpenHasty is Open for a ledger that waits about a second for a lock.
+	OpenHasty(t testing.TB) rushgate.Ledger
 
 	// Hold begins a transaction that has locked the row of a sale, as that of a
 	// node which was paused in the middle of a batch. release ends it, and

@@ -89,7 +89,7 @@ func TestAServerThatGoesAndComes(t *testing.T) {
 	t.Parallel()
 	s := testenv.MariaDB(t)
 	inside := func() {}
-	k := newTill(t, s.NewDatabase(t), mysql.Options{Patience: time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
+	k := newTill(t, s.NewDatabase(t), mysql.Options{Patience: 3 * time.Second, LockWait: time.Second, Commit: func(commit func() error) error {
 		inside()
 		return commit()
 	}})

@@ -105,7 +105,8 @@ func TestANetworkThatLosesACommit(t *testing.T) {
 	proxy := testenv.NewProxy(t, server.Server(t).Addr)
 	inside := func() {}
 	through := s.through(t, proxy.Addr)
-	k := newTill(t, through, postgres.Options{Patience: time.Second, LockWait: 100 * time.Millisecond, Commit: func(commit func() error) error {
+	// Together shorter than the 3 seconds after which the server ends a paused transaction.
+	k := newTill(t, through, postgres.Options{Patience: 2 * time.Second, LockWait: 500 * time.Millisecond, Commit: func(commit func() error) error {
 		inside()
 		return commit()
 	}})
@@ -173,7 +174,7 @@ func waits(t testing.TB, s schema, done <-chan struct{}) {
 func TestAPausedNodeIsThrownOut(t *testing.T) {
 	t.Parallel()
 	s := newSchema(t)
-	other := newTill(t, s.url, postgres.Options{})
+	other := newTill(t, s.url, postgres.Options{LockWait: 30 * time.Second}) // longer than any paused node may hold it
 	other.ids = 1000
 	var within error
 	l := opened(t, s.url, postgres.Options{Commit: func(commit func() error) error {

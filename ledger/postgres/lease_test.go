@@ -18,7 +18,7 @@ func TestALeaseThatEndsWhileItIsAskedFor(t *testing.T) {
 	s := newSchema(t)
 	bob := newStandby(newTill(t, s.url, postgres.Options{LockWait: time.Minute}))
 	within := func() {}
-	ann := opened(t, s.url, postgres.Options{Commit: func(commit func() error) error {
+	ann := opened(t, s.unhurried(), postgres.Options{Commit: func(commit func() error) error {
 		within()
 		return commit()
 	}})

@@ -72,7 +72,23 @@ func (s schema) sql(t testing.TB, sql string, args ...any) {
 
 func (s schema) Open(t testing.TB, commit func(func() error) error) rushgate.Ledger {
 	t.Helper()
-	l, err := postgres.Open(context.Background(), s.url, postgres.Options{Commit: commit, LockWait: 20 * time.Second})
+	return s.open(t, commit, 20*time.Second)
+}
+
+// OpenHasty implements ledgertest.SharedStorage.
+func (s schema) OpenHasty(t testing.TB) rushgate.Ledger {
+	t.Helper()
+	return s.open(t, nil, time.Second)
+}
+
+// unhurried is the schema's URL for a ledger whose transactions a test stops in the
+// middle: the server ends a paused one after 3 seconds, in which a busy machine may
+// not have come to what the test does meanwhile.
+func (s schema) unhurried() string { return s.url + "&idle_in_transaction_session_timeout=60000" }
+
+func (s schema) open(t testing.TB, commit func(func() error) error, wait time.Duration) rushgate.Ledger {
+	t.Helper()
+	l, err := postgres.Open(context.Background(), s.unhurried(), postgres.Options{Commit: commit, LockWait: wait})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

@@ -50,7 +50,7 @@ func TestACommitThatTheStandbyLacks(t *testing.T) {
 func TestWhoGivesUpDoesNotMakeACommitVisible(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
-	k := newTill(t, p.url, postgres.Options{Patience: 500 * time.Millisecond, LockWait: 100 * time.Millisecond})
+	k := newTill(t, p.url, postgres.Options{Patience: 2 * time.Second, LockWait: 500 * time.Millisecond})
 	must(t, k.record(k.grant(1)))
 	p.sendStandbyAway(t)
 	g := k.grant(1)

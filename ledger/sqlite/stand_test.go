@@ -68,7 +68,7 @@ func TestShortReadsDoNotWaitForLongOnes(t *testing.T) {
 		}
 	})
 	<-reading
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // so that a read that waits fails, and does not hang
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // so that a read that waits fails, and does not hang
 	defer cancel()
 	if stock, err := l.Stock(ctx, "s"); err != nil || stock[0].Taken != 3 {
 		t.Errorf("stock: %+v, %v", stock, err)
