@@ -94,7 +94,7 @@ func pause(t *testing.T, r Register) {
 	var offset atomic.Int64
 	start := time.Now()
 	store := &pausing{Store: r.Open()}
-	cfg := id.NodeConfig{Layout: id.Standard(0), TTL: 4500 * time.Millisecond, Timeout: 1500 * time.Millisecond, MaxSkew: 24 * time.Hour}
+	cfg := id.NodeConfig{Layout: id.Standard(0), TTL: 9 * time.Second, Timeout: 3 * time.Second, MaxSkew: 24 * time.Hour}
 	paused := cfg
 	paused.Now = func() time.Time { return start.Add(time.Duration(offset.Load())) }
 	a, err := id.Join(t.Context(), store, paused)
