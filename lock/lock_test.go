@@ -26,18 +26,25 @@ func TestMemory(t *testing.T) {
 }
 
 func TestRedlock(t *testing.T) {
-	servers := map[lock.Backend][]lock.Backend{}
+	servers, known := map[lock.Backend][]lock.Backend{}, map[lock.Backend][]*locktest.Server{}
 	locktest.Run(t, locktest.Factory{Quorum: true,
 		New: func(tb testing.TB) lock.Backend {
 			three := []lock.Backend{lock.NewMemory(), lock.NewMemory(), lock.NewMemory()}
-			r, err := lock.NewRedlock(three, lock.RedlockOptions{Timeout: 100 * time.Millisecond})
+			var asked []lock.Backend
+			var watched []*locktest.Server
+			for _, s := range three {
+				watched = append(watched, locktest.NewServer(s))
+				asked = append(asked, watched[len(watched)-1])
+			}
+			r, err := lock.NewRedlock(asked, lock.RedlockOptions{Timeout: 20 * time.Second})
 			if err != nil {
 				tb.Fatal(err)
 			}
 			tb.Cleanup(func() { r.Close() })
-			servers[r] = three
+			servers[r], known[r] = three, watched
 			return r
 		},
+		Servers: func(b lock.Backend) []*locktest.Server { return known[b] },
 		Expire: func(_ testing.TB, b lock.Backend, key, owner string) {
 			for _, s := range servers[b] {
 				lock.Expire(s.(*lock.Memory), key, owner)

@@ -160,14 +160,15 @@ func TestAStallIsChargedToAllThatWereDue(t *testing.T) {
 // What cannot be sent in time is counted, and does not hold the clock up.
 func TestWhatCannotBeSentIsCountedAsUnsent(t *testing.T) {
 	release := make(chan struct{})
-	s, p := open(t, func(_ int, w http.ResponseWriter) {
+	s, p := open(t, func(n int, w http.ResponseWriter) {
+		if n == 2 { // both are blocked, until all have come due
+			time.AfterFunc(500*time.Millisecond, func() { close(release) })
+		}
 		<-release
 		sold(w)
 	})
 	p.Mode, p.Rate, p.Connections, p.Requests = Open, 10_000, 2, 500
 	p.GiveUp = time.Millisecond
-	timer := time.AfterFunc(500*time.Millisecond, func() { close(release) })
-	defer timer.Stop()
 	c := mustRun(t, p).All
 	if asked, _ := s.saw(); c.Requests+c.Unsent != 500 || int(c.Requests) != asked {
 		t.Errorf("sent %d and not sent %d of 500; the server saw %d", c.Requests, c.Unsent, asked)

@@ -94,25 +94,16 @@ func pause(t *testing.T, r Register) {
 	var offset atomic.Int64
 	start := time.Now()
 	store := &pausing{Store: r.Open()}
-	cfg := id.NodeConfig{Layout: id.Standard(0), TTL: 4500 * time.Millisecond, Timeout: 1500 * time.Millisecond, MaxSkew: 24 * time.Hour}
+	cfg := id.NodeConfig{Layout: id.Standard(0), TTL: time.Minute, Timeout: 20 * time.Second, MaxSkew: 24 * time.Hour} // the machine may be busy
 	paused := cfg
+	paused.TTL, paused.Timeout = 4500*time.Millisecond, 1500*time.Millisecond // its end is waited for
 	paused.Now = func() time.Time { return start.Add(time.Duration(offset.Load())) }
-	a, err := id.Join(t.Context(), store, paused)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := joinSoon(t, store, paused)
 	defer a.Close()
 	made := [][]id.ID{draw(t, a, 1000)}
 	store.paused.Store(true)
 
-	other := r.Open()
-	var b *id.Node
-	for ; b == nil; <-time.After(pollEvery) {
-		b, err = id.Join(t.Context(), other, cfg)
-		if err != nil && !errors.Is(err, id.ErrNoNumber) && !errors.Is(err, context.DeadlineExceeded) { // or the store is busy
-			t.Fatal(err)
-		}
-	}
+	b := joinSoon(t, r.Open(), cfg)
 	made = append(made, draw(t, b, 1000))
 	if b.Lease().Number != a.Lease().Number {
 		t.Fatalf("the other one has number %d", b.Lease().Number)
@@ -136,11 +127,27 @@ func pause(t *testing.T, r Register) {
 		t.Fatal(err)
 	}
 	offset.Store(0)
-	if err := a.Renew(t.Context()); err != nil {
-		t.Fatal(err)
+	for err := a.Renew(t.Context()); err != nil; err = a.Renew(t.Context()) {
+		if !errors.Is(err, context.DeadlineExceeded) { // the store is busy
+			t.Fatal(err)
+		}
 	}
 	made = append(made, draw(t, a, 1000))
 	distinct(t, made, 5000)
+}
+
+// joinSoon joins as soon as a number is free, and the store has time.
+func joinSoon(t *testing.T, s id.Store, cfg id.NodeConfig) *id.Node {
+	t.Helper()
+	for ; ; <-time.After(pollEvery) {
+		n, err := id.Join(t.Context(), s, cfg)
+		if err == nil {
+			return n
+		}
+		if !errors.Is(err, id.ErrNoNumber) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
 }
 
 func draw(t *testing.T, n *id.Node, times int) (ids []id.ID) {

@@ -140,6 +140,17 @@ func TestTimeOfANewAndOfAKnownConnection(t *testing.T) {
 	})
 }
 
+func TestABodyThatNeverComes(t *testing.T) {
+	inBubble(t, Config{IdleTimeout: time.Minute, ReadTimeout: 10 * time.Second}, func(b *bubble) {
+		conn, br := b.dial()
+		io.WriteString(conn, plain)
+		answer(b.T, br)
+		<-time.After(20 * time.Second)
+		io.WriteString(conn, plain[:len(plain)-1])
+		b.closedAt(br, 30*time.Second)
+	})
+}
+
 func TestTheIdleTimeBeginsAnewWithEachRequest(t *testing.T) {
 	inBubble(t, Config{IdleTimeout: time.Minute}, func(b *bubble) {
 		conn, br := b.dial()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // MariaDBServer is a private MariaDB that acknowledges what is on the disk.
@@ -55,7 +54,7 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 		return nil, err
 	}
 	s.client = program{path: paths[2], dir: dir}
-	s.within, s.answers = 30*time.Second, s.serves
+	s.within, s.answers = starting, s.serves
 	err := onFreePort(func(port int) error {
 		s.Addr = loopback(port)
 		if err := s.writeOptions(port, settings); err != nil {
@@ -167,7 +166,7 @@ func (s *MariaDBServer) SQL(database, statements string) (string, error) {
 	client := s.client
 	client.env = append(os.Environ(), "MYSQL_PWD="+s.Password)
 	client.args = []string{"--no-defaults", "--protocol=tcp", "--host=" + host, "--port=" + port, "--user=" + s.User,
-		"--connect-timeout=10", "--batch", "--skip-column-names", "--execute=" + statements, "--database=" + database}
+		"--connect-timeout=60", "--batch", "--skip-column-names", "--execute=" + statements, "--database=" + database}
 	out, err := client.run()
 	return strings.TrimSpace(out), err
 }

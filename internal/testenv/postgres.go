@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // PostgresServer is a private PostgreSQL that acknowledges what is on the disk.
@@ -62,7 +61,7 @@ func StartPostgres(dir string, settings ...string) (*PostgresServer, error) {
 		return nil, err
 	}
 	s.psql = program{path: filepath.Join(bin, "psql"), dir: dir}
-	s.within, s.answers = 30*time.Second, s.serves
+	s.within, s.answers = starting, s.serves
 	err = onFreePort(func(port int) error {
 		s.Addr = loopback(port)
 		// SIGINT ends its sessions; SIGTERM would wait until they end by themselves.
@@ -156,7 +155,7 @@ func (s *PostgresServer) SQL(database, statement string) (string, error) {
 		return "", err
 	}
 	psql := s.psql
-	psql.env = append(os.Environ(), "PGPASSWORD="+s.Password, "PGCONNECT_TIMEOUT=10")
+	psql.env = append(os.Environ(), "PGPASSWORD="+s.Password, "PGCONNECT_TIMEOUT=60")
 	psql.args = []string{"--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1", "--no-password",
 		"--host", host, "--port", port, "--username", s.User, "--dbname", database, "--command", statement}
 	out, err := psql.run()

@@ -26,7 +26,7 @@ func (p program) start() (*process, error) {
 	s := &process{program: p, cmd: exec.Command(p.path, p.args...), exited: make(chan struct{})}
 	s.cmd.Dir, s.cmd.Env = p.dir, p.env
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	s.cmd.WaitDelay = time.Second // a child that outlives it holds its output open
+	s.cmd.WaitDelay = outputDelay // a child that outlives it holds its output open
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
 	endWithParent(s.cmd.SysProcAttr)
 	started := make(chan error)

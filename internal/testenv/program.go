@@ -45,13 +45,17 @@ func find(name, debianPackage string, folders ...string) (string, error) {
 	return path, nil
 }
 
-// run runs a program to its end, which must come within a minute, and returns
+// outputDelay is how long the output of a program may take to arrive when it has
+// ended: as long as a child of it holds it open, or we get no processor.
+const outputDelay = 10 * time.Second
+
+// run runs a program to its end, which must come within three minutes, and returns
 // what it says.
 func (p program) run() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, p.args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, outputDelay
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // RedisServer is a private Redis.
@@ -46,7 +45,7 @@ func StartRedis(dir string, settings ...string) (*RedisServer, error) {
 		return nil, err
 	}
 	s := &RedisServer{Password: password(settings)}
-	s.within, s.answers = 20*time.Second, s.serves
+	s.within, s.answers = starting, s.serves
 	err = onFreePort(func(port int) error {
 		s.Addr, s.port = loopback(port), port
 		file := filepath.Join(dir, "redis.conf")

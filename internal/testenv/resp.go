@@ -18,15 +18,19 @@ func ask(addr, password string, words ...string) (string, error) {
 	return converse(addr, password, words)
 }
 
+// exchange is how long one exchange with a Redis may take: longer than it is asked
+// to wait for its replicas.
+const exchange = 30 * time.Second
+
 // converse sends several commands, one after the other, and returns the answer to
 // the last one.
 func converse(addr, password string, commands ...[]string) (answer string, err error) {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	conn, err := net.DialTimeout("tcp", addr, exchange/3)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(exchange)); err != nil {
 		return "", err
 	}
 	answers := bufio.NewReader(conn)

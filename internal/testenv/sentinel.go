@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // SentinelGroup is a private Redis master with replicas, and three sentinels
@@ -86,7 +85,7 @@ func startSentinel(dir, name string, master *RedisServer) (*RedisServer, error) 
 		return nil, err
 	}
 	s := &RedisServer{}
-	s.within, s.answers = 20*time.Second, s.watches
+	s.within, s.answers = starting, s.watches
 	err = onFreePort(func(port int) error {
 		s.Addr, s.port = loopback(port), port
 		file := filepath.Join(dir, "sentinel.conf") // which it writes to

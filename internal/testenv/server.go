@@ -22,6 +22,10 @@ type Server struct {
 	paused  bool
 }
 
+// starting is how long a server may take until it serves: a busy machine, and what a
+// crash has left to be done, are no failures.
+const starting = 2 * time.Minute
+
 // errRuns: a port and a folder belong to one server.
 var errRuns = errors.New("the server runs already")
 

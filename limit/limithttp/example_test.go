@@ -10,8 +10,11 @@ import (
 	"rushgate/limit/limithttp"
 )
 
+// noon is a clock that stands still, for output that is the same every time.
+func noon() time.Time { return time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC) }
+
 func Example() {
-	perAddress, err := limit.NewMemory(limit.FixedWindow(1, time.Minute), limit.MemoryOptions{})
+	perAddress, err := limit.NewMemory(limit.FixedWindow(1, time.Minute), limit.MemoryOptions{Clock: noon})
 	if err != nil {
 		panic(err)
 	}

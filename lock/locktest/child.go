@@ -52,7 +52,7 @@ func work(b lock.Backend, parent io.Reader, out io.Writer) error {
 	if _, err := fmt.Sscanf(os.Getenv(childCall), "%s %d %d %d", &c.key, &c.need, &c.limit, &c.lease); err != nil {
 		return err
 	}
-	l, err := lock.New(b, lock.Options{Lease: c.lease})
+	l, err := lock.New(b, InTime(lock.Options{Lease: c.lease}))
 	if err != nil {
 		return err
 	}

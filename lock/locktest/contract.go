@@ -13,11 +13,13 @@ type table struct {
 	testing.TB
 	f     Factory
 	b     lock.Backend
+	raw   lock.Backend // for those who look behind it
 	names tokens
 }
 
 func newTable(t *testing.T, f Factory) *table {
-	return &table{TB: t, f: f, b: f.New(t), names: tokens{node: nodeOf(t)}}
+	raw := f.New(t)
+	return &table{TB: t, f: f, b: f.inStep(raw), raw: raw, names: tokens{node: nodeOf(t)}}
 }
 
 func (t *table) acquire(want lock.State, c lock.Claim) lock.Answer {
@@ -49,7 +51,7 @@ func (t *table) check(what string, want lock.State, a lock.Answer, c lock.Claim)
 	}
 }
 
-func (t *table) expire(c lock.Claim) { t.f.Expire(t, t.b, c.Key, c.Owner) }
+func (t *table) expire(c lock.Claim) { t.f.Expire(t, t.raw, c.Key, c.Owner) }
 
 // mutex is a claim for all permits that does not wait.
 func (t *table) mutex(owner string) lock.Claim { return claim("k", owner, t.names.next(), all, all, 0) }

@@ -121,6 +121,7 @@ type history struct {
 	f     Factory
 	tb    testing.TB
 	b     lock.Backend
+	raw   lock.Backend // for those who look behind it
 	ears  *ear
 	names *tokens
 	run   string
@@ -129,13 +130,14 @@ type history struct {
 }
 
 func histories(t *testing.T, f Factory) {
-	b := f.New(t)
+	raw := f.New(t)
+	b := f.inStep(raw)
 	names := &tokens{node: nodeOf(t)}
 	ears := listen(t, b, names.node)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // keys of its own for each: what the last one left does not matter
-		h := &history{T: rt, f: f, tb: t, b: b, ears: ears, names: names, run: fmt.Sprint("h", runs, "."), keys: map[string]*model{}}
+		h := &history{T: rt, f: f, tb: t, b: b, raw: raw, ears: ears, names: names, run: fmt.Sprint("h", runs, "."), keys: map[string]*model{}}
 		for _, k := range []string{"k1", "k2"} {
 			h.keys[h.run+k] = &model{}
 		}
@@ -224,7 +226,7 @@ func (h *history) expire() {
 	if have == nil {
 		h.Skip("it is gone already")
 	}
-	h.f.Expire(h.tb, h.b, c.Key, c.Owner)
+	h.f.Expire(h.tb, h.raw, c.Key, c.Owner)
 	served := m.drop(have)
 	h.compare("renew", c, lock.Gone, h.b.Renew(context.Background(), []lock.Claim{c})[0])
 	h.told(m, served)

@@ -13,14 +13,24 @@ import (
 type desk struct {
 	*testing.T
 	f    Factory
+	raw  lock.Backend // behind the spy
 	spy  *spy
 	a, b *lock.Locker
 	opts lock.Options
 }
 
+// newDesk returns a desk on a fresh backend. Its b is always in time: a short lease
+// is a's.
 func newDesk(t *testing.T, f Factory, opts lock.Options) *desk {
-	d := &desk{T: t, f: f, spy: newSpy(f.New(t)), opts: opts}
-	d.a, d.b = newLocker(t, d.spy, opts), newLocker(t, d.spy, opts)
+	raw := f.New(t)
+	return newDeskOn(t, f, raw, raw, opts)
+}
+
+func newDeskOn(t *testing.T, f Factory, raw, b lock.Backend, opts lock.Options) *desk {
+	d := &desk{T: t, f: f, raw: raw, spy: newSpy(b), opts: opts}
+	d.a = newLocker(t, d.spy, opts)
+	opts.Lease = max(opts.Lease, time.Minute)
+	d.b = newLocker(t, d.spy, opts)
 	return d
 }
 
@@ -53,7 +63,7 @@ func (d *desk) ended(h *lock.Held, want error) {
 }
 
 func lockers(t *testing.T, f Factory) {
-	quick := lock.Options{Lease: 600 * time.Millisecond}
+	quick := lock.Options{Lease: 4 * time.Second}
 	for _, c := range []struct {
 		name string
 		opts lock.Options
@@ -65,12 +75,15 @@ func lockers(t *testing.T, f Factory) {
 		{"TheSameOwner", lock.Options{}, sameOwner},
 		{"AllOrNone", lock.Options{}, allOrNone},
 		{"WhatIsHeldIsRenewed", quick, renewed},
-		{"WithoutRenewalItEnds", quick, notRenewed},
+		{"WithoutRenewalItEnds", lock.Options{Lease: 2 * time.Second}, notRenewed},
 		{"WhatIsLostIsSaid", quick, lost},
 		{"CloseGivesEverythingBack", lock.Options{}, closing},
 		{"NonsenseIsRefused", lock.Options{}, nonsense},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(newDesk(t, f, c.opts)) })
+		t.Run(c.name, func(t *testing.T) {
+			raw := f.New(t)
+			c.test(newDeskOn(t, f, raw, f.inStep(raw), c.opts))
+		})
 	}
 }
 
@@ -161,7 +174,7 @@ func allOrNone(d *desk) {
 
 func renewed(d *desk) {
 	h := d.must(d.a.Lock(d.Context(), "k"))
-	for i := range 8 { // more than two leases
+	for i := range 5 { // longer than the lease that the first of them gave
 		d.spy.seen(d, "renew granted", i+1)
 		x, err := d.b.TryLock(d.Context(), "k")
 		d.mustFail(lock.ErrHeld, x, err)
@@ -176,7 +189,7 @@ func renewed(d *desk) {
 }
 
 func notRenewed(d *desk) {
-	h := d.must(d.a.Lock(d.Context(), "k", lock.WithoutRenewal(), lock.WithLease(550*time.Millisecond)))
+	h := d.must(d.a.Lock(d.Context(), "k", lock.WithoutRenewal()))
 	next := d.must(d.b.Lock(d.Context(), "k"))
 	d.ended(h, lock.ErrLost)
 	if err := h.Unlock(d.Context()); !errors.Is(err, lock.ErrLost) {
@@ -192,7 +205,7 @@ func notRenewed(d *desk) {
 func lost(d *desk) {
 	const owner = "job"
 	h := d.must(d.a.Lock(d.Context(), "k", lock.As(owner)))
-	d.f.Expire(d, d.spy.Backend, "k", owner)
+	d.f.Expire(d, d.raw, "k", owner)
 	d.ended(h, lock.ErrLost)
 	next := d.must(d.b.Lock(d.Context(), "k"))
 	if err := h.Unlock(d.Context()); !errors.Is(err, lock.ErrLost) {

@@ -29,6 +29,9 @@ type Factory struct {
 	// again may have a greater fence.
 	Quorum bool
 
+	// Servers are those behind a backend that is a quorum, of which it was made.
+	Servers func(b lock.Backend) []*Server
+
 	// Where tells a child of the same test binary how to reach a backend: see
 	// Child. It is nil for one in the memory of this process, which has none.
 	Where func(b lock.Backend) string
@@ -56,7 +59,20 @@ func Run(t *testing.T, f Factory) {
 
 // generous bounds a wait for something that comes soon, on a machine that has
 // other things to do.
-const generous = 20 * time.Second
+const generous = time.Minute
+
+// InTime fills in a lease and a Timeout that are enough on a machine that stands
+// still for some seconds now and then. A test that waits for the end of a lease names
+// its own, and asks nothing of its holder for which it would have to be in time.
+func InTime(o lock.Options) lock.Options {
+	if o.Lease == 0 {
+		o.Lease = time.Minute
+	}
+	if o.Timeout == 0 {
+		o.Timeout = min(20*time.Second, o.Lease/2-time.Millisecond)
+	}
+	return o
+}
 
 // tokens makes all tokens of the suite's own claims differ.
 type tokens struct {
@@ -149,7 +165,7 @@ func (s *spy) times(what string) int {
 // newLocker returns a Locker that ends with the test.
 func newLocker(tb testing.TB, b lock.Backend, opts lock.Options) *lock.Locker {
 	tb.Helper()
-	l, err := lock.New(b, opts)
+	l, err := lock.New(b, InTime(opts))
 	if err != nil {
 		tb.Fatal(err)
 	}

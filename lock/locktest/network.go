@@ -35,11 +35,11 @@ func network(t *testing.T, f Factory) {
 		lease time.Duration
 		test  func(*wired)
 	}{
-		{"ConnectionsAreReset", 3 * time.Second, connectionsReset},
+		{"ConnectionsAreReset", 9 * time.Second, connectionsReset},
 		{"RequestsGetLost", 900 * time.Millisecond, requestsLost},
 		{"AnswersGetLost", 900 * time.Millisecond, answersLost},
 		{"BothGetLost", 900 * time.Millisecond, bothLost},
-		{"ARequestComesLate", 3 * time.Second, requestLate},
+		{"ARequestComesLate", 9 * time.Second, requestLate},
 		{"NewsGetLost", 30 * time.Minute, newsLost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func network(t *testing.T, f Factory) {
 			w := &wired{T: t, Wire: f.Wire(t)}
 			w.ears = &hearing{Backend: w.Through, ready: make(chan struct{})}
 			w.through = newLocker(t, w.ears, lock.Options{Lease: c.lease})
-			w.beside = newLocker(t, w.Beside, lock.Options{Lease: max(c.lease, 4*time.Second)}) // it has to be in time, however busy the machine
+			w.beside = newLocker(t, w.Beside, lock.Options{Lease: max(c.lease, 9*time.Second)}) // it has to be in time, however busy the machine
 			c.test(w)
 		})
 	}

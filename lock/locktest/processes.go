@@ -9,8 +9,8 @@ import (
 	"rushgate/lock"
 )
 
-// childLease is short, as tests wait for its end, and long enough for a machine
-// that is busy.
+// childLease is short, as tests wait for its end. Nothing is asked of its holder for
+// which it has to be in time.
 const childLease = 1200 * time.Millisecond
 
 // house is a backend that children use, too.
@@ -153,7 +153,7 @@ func waiterSleeps(h *house) {
 	var res resource
 	first := Take(h.T, h.l, h.key)
 	h.follows(&res, first.Fence())
-	p := start(h.T, h.where, h.writer(3*time.Second)) // it must be in the line when it is its turn
+	p := start(h.T, h.where, h.writer(10*time.Second)) // it must be in the line when it is its turn
 	Queued(h.T, h.b, h.key)
 	p.stop(h.T)
 	Unlock(h.T, first) // the sleeper is granted

@@ -20,7 +20,7 @@ func waiting(t *testing.T, f Factory) {
 		line bool // it needs one
 	}{
 		{"ItIsToldAtOnce", lock.Options{Lease: 10 * time.Minute}, toldAtOnce, true},
-		{"ItComesAfterTheDead", lock.Options{Lease: 600 * time.Millisecond}, afterTheDead, false},
+		{"ItComesAfterTheDead", lock.Options{Lease: 6 * time.Second}, afterTheDead, false},
 		{"TheFirstComesFirst", lock.Options{}, firstComesFirst, true},
 		{"AWaitIsBounded", lock.Options{MaxWait: 100 * time.Millisecond}, boundedWait, false},
 		{"AWaitEndsWithItsContext", lock.Options{}, endsWithContext, false},
@@ -84,13 +84,13 @@ func toldAtOnce(d *desk) {
 func afterTheDead(d *desk) {
 	names := tokens{node: nodeOf(d)}
 	dead := claim("k", "dead", names.next(), all, all, 0)
-	dead.Lease = 400 * time.Millisecond
+	dead.Lease = 3 * time.Second // it must not be over before the first has come
 	if a := d.spy.Acquire(d.Context(), dead); a.State != lock.Granted {
 		d.Fatal(a)
 	}
 	if !d.f.Quorum {
 		first := claim("k", "first", names.next(), all, all, 5)
-		first.Lease = 500 * time.Millisecond
+		first.Lease = 3100 * time.Millisecond
 		if a := d.spy.Acquire(d.Context(), first); a.State != lock.Waiting {
 			d.Fatal(a)
 		}

@@ -14,7 +14,13 @@ import (
 
 func locker(t *testing.T, b lock.Backend) *lock.Locker {
 	t.Helper()
-	l, err := lock.New(b, lock.Options{Lease: 20 * time.Second})
+	return lockerWith(t, b, lock.Options{})
+}
+
+func lockerWith(t *testing.T, b lock.Backend, opts lock.Options) *lock.Locker {
+	t.Helper()
+	opts.Lease = 3 * time.Minute // longer than a server needs to come back
+	l, err := lock.New(b, locktest.InTime(opts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +54,8 @@ func TestACrashForgetsNothing(t *testing.T) {
 			l, m := locker(t, b), locker(t, b)
 			h := get(t, b, l, m)
 			own.Kill()
-			if _, err := m.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
+			hasty := lockerWith(t, b, lock.Options{Timeout: time.Second})
+			if _, err := hasty.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
 				t.Fatal(err)
 			}
 			if err := own.Start(); err != nil {

@@ -48,12 +48,15 @@ func TestAUserWithoutTheRightToHear(t *testing.T) {
 			if a := b.Acquire(t.Context(), next[0]); a.State != lock.Waiting {
 				t.Fatal(a)
 			}
-			_, err := l.Lock(t.Context(), "k", lock.WithMaxWait(time.Second))
-			if !errors.Is(err, lock.ErrTimeout) || !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), word) {
-				t.Fatalf("the error of a wait is %v", err)
+			if _, err := l.Lock(t.Context(), "k", lock.WithMaxWait(time.Second)); !errors.Is(err, lock.ErrTimeout) {
+				t.Fatal(err)
 			}
 			if err := <-deaf; !strings.Contains(err.Error(), "NOPERM") {
 				t.Fatal(err)
+			}
+			_, err := l.Lock(t.Context(), "k", lock.WithMaxWait(time.Second)) // the first may have been too short to know why
+			if !errors.Is(err, lock.ErrTimeout) || !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), word) {
+				t.Fatalf("the error of a wait is %v", err)
 			}
 			locktest.Unlock(t, h)
 			if a := b.Renew(t.Context(), next)[0]; a.State != lock.Granted {

@@ -13,6 +13,9 @@ import (
 // short is for locks that are to be lost soon.
 func short() lock.Options { return lock.Options{Lease: 900 * time.Millisecond} }
 
+// renewing is for locks that are renewed soon, and are not lost before.
+func renewing() lock.Options { return lock.Options{Lease: 6 * time.Second} }
+
 // generous bounds a wait for something that comes soon, on a machine that has
 // other things to do.
 const generous = 30 * time.Second
@@ -21,12 +24,13 @@ func TestAServerThatStandsStill(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	own, opts := testenv.Redis(t), fresh()
 	a, b := locker(t, backend(t, own.Addr, opts), short()), locker(t, backend(t, own.Addr, opts), lock.Options{})
+	hasty := locker(t, backend(t, own.Addr, opts), lock.Options{Timeout: time.Second})
 	h := locktest.Take(t, a, "k")
 	if err := own.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	locktest.Lost(t, h)
-	if _, err := b.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
+	if _, err := hasty.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	if err := own.Resume(); err != nil {
@@ -50,7 +54,7 @@ func TestAServerThatForgets(t *testing.T) {
 
 func TestAServerThatForgetsItsScripts(t *testing.T) {
 	own := testenv.Redis(t)
-	l, raw := locker(t, backend(t, own.Addr, fresh()), short()), client(t, own.Addr)
+	l, raw := locker(t, backend(t, own.Addr, fresh()), renewing()), client(t, own.Addr)
 	h := locktest.Take(t, l, "k")
 	if err := raw.Do(t.Context(), raw.B().ScriptFlush().Build()).Error(); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestFencesGrowWhateverIsForgotten(t *testing.T) {
 // fence before others, which were greater, came and went.
 func TestAReaderDoesNotBringBackAFenceThatIsForgotten(t *testing.T) {
 	opts, addr := fresh(), server.Server(t).Addr
-	l, raw := locker(t, backend(t, addr, opts), short()), client(t, addr)
+	l, raw := locker(t, backend(t, addr, opts), renewing()), client(t, addr)
 	read := func() *lock.Held {
 		h, err := l.RLock(t.Context(), "k")
 		if err != nil {

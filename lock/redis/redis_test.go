@@ -57,7 +57,7 @@ func backend(tb testing.TB, addr string, opts redis.Options) *redis.Backend {
 
 func locker(tb testing.TB, b lock.Backend, opts lock.Options) *lock.Locker {
 	tb.Helper()
-	l, err := lock.New(b, opts)
+	l, err := lock.New(b, locktest.InTime(opts))
 	if err != nil {
 		tb.Fatal(err)
 	}

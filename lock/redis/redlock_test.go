@@ -11,6 +11,7 @@ import (
 	"rushgate/internal/testenv"
 	"rushgate/lock"
 	"rushgate/lock/locktest"
+	"rushgate/lock/redis"
 )
 
 // masters are three Redis that know nothing of each other.
@@ -19,22 +20,20 @@ func masters(t *testing.T) []*testenv.RedisServer {
 }
 
 // redlock waits for a server that is away no longer than it is told.
-func redlock(tb testing.TB, servers []*testenv.RedisServer, prefix string, patient time.Duration) *lock.Redlock {
+func redlock(tb testing.TB, servers []*testenv.RedisServer, opts redis.Options, patient time.Duration) (*lock.Redlock, []*locktest.Server) {
 	tb.Helper()
-	opts := fresh()
-	if prefix != "" {
-		opts.Prefix = prefix
-	}
 	var backends []lock.Backend
+	var known []*locktest.Server
 	for _, s := range servers {
-		backends = append(backends, backend(tb, s.Addr, opts))
+		known = append(known, locktest.NewServer(backend(tb, s.Addr, opts)))
+		backends = append(backends, known[len(known)-1])
 	}
 	r, err := lock.NewRedlock(backends, lock.RedlockOptions{Timeout: patient})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { r.Close() })
-	return r
+	return r, known
 }
 
 func TestRedlock(t *testing.T) {
@@ -45,6 +44,7 @@ func TestRedlock(t *testing.T) {
 		raw = append(raw, client(t, s.Addr))
 	}
 	const prefix = "redlock:"
+	servers := map[lock.Backend][]*locktest.Server{}
 	locktest.Run(t, locktest.Factory{Quorum: true,
 		New: func(tb testing.TB) lock.Backend {
 			for _, c := range raw {
@@ -52,8 +52,11 @@ func TestRedlock(t *testing.T) {
 					tb.Fatal(err)
 				}
 			}
-			return redlock(tb, three, prefix, generous) // all are there, however busy they are
+			r, known := redlock(tb, three, redis.Options{Prefix: prefix}, generous) // all are there, however busy they are
+			servers[r] = known
+			return r
 		},
+		Servers: func(b lock.Backend) []*locktest.Server { return servers[b] },
 		Expire: func(tb testing.TB, _ lock.Backend, key, owner string) {
 			for _, c := range raw {
 				expire(tb, c, prefix+"{"+key+"}", owner)
@@ -69,8 +72,8 @@ func TestRedlock(t *testing.T) {
 func TestRedlockLosesOneServerAfterTheOther(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	three := masters(t)
-	r := redlock(t, three, "", 150*time.Millisecond)
-	l := locker(t, r, lock.Options{Lease: 3 * time.Second})
+	r, _ := redlock(t, three, fresh(), 1400*time.Millisecond)
+	l := locker(t, r, lock.Options{Lease: 6 * time.Second})
 	var last uint64
 	for range 2 {
 		for i, s := range three {

@@ -43,9 +43,9 @@ func Work(s once.Store) int {
 	return 0
 }
 
-// childLease is short, as tests wait for its end, and long enough for a machine
-// that is busy.
-const childLease = time.Second
+// childLease is short, as tests wait for its end, and long enough for a machine that
+// is busy: half of it is what a child has to hear what came of its work.
+const childLease = 5 * time.Second
 
 // worker is a child that runs.
 type worker struct {

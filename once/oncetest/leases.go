@@ -36,7 +36,7 @@ func (r renewals) Renew(ctx context.Context, key, owner string, lease time.Durat
 
 func longWork(t *testing.T, stores []Backend) {
 	s := renewals{stores[0], make(chan struct{}, 100)}
-	here := node(t, s, func(c *once.Config) { c.Lease = 1500 * time.Millisecond })
+	here := node(t, s, func(c *once.Config) { c.Lease, c.Timeout = 6*time.Second, 3*time.Second })
 	r, err := here.Do(t.Context(), "long-work", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
 		for range 4 { // a third of a lease each
 			select {
@@ -66,7 +66,7 @@ func takesOver(t *testing.T, stores []Backend) {
 // workIsTold: the key is taken away while the work runs, and somebody else has
 // recorded another result: that one counts, for everybody.
 func workIsTold(t *testing.T, stores []Backend) {
-	here := node(t, stores[0], func(c *once.Config) { c.Lease = 300 * time.Millisecond })
+	here := node(t, stores[0], func(c *once.Config) { c.Lease, c.Timeout = 6*time.Second, 3*time.Second })
 	there := node(t, stores[1])
 	take := func(ctx context.Context, key string) {
 		_, err := there.Forget(ctx, key)
@@ -136,7 +136,7 @@ func (a *away) End(ctx context.Context, key, owner string, o once.Outcome) (bool
 func storeAway(t *testing.T, stores []Backend) {
 	s := &away{Store: stores[0]}
 	s.renewals.Store(1 << 30)
-	here := node(t, s, func(c *once.Config) { c.Lease = 200 * time.Millisecond })
+	here := node(t, s, func(c *once.Config) { c.Lease, c.Timeout = 4*time.Second, 2*time.Second })
 	_, err := here.Do(t.Context(), "away", func(ctx context.Context, _ once.Attempt) ([]byte, error) {
 		told(t, ctx)
 		return nil, context.Cause(ctx)

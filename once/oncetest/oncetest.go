@@ -61,10 +61,11 @@ func anyName(i int) string {
 	return fmt.Sprintf("member-%d", i)
 }
 
-// node returns a Once on a store.
+// node returns a Once on a store that is in time, on a machine that stands still for
+// some seconds now and then.
 func node(tb testing.TB, s once.Store, change ...func(*once.Config)) *once.Once {
 	tb.Helper()
-	c := once.Config{Store: s, Lease: 20 * time.Second, Patience: time.Minute}
+	c := once.Config{Store: s, Lease: 20 * time.Second, Timeout: 10 * time.Second, Patience: 5 * time.Minute}
 	for _, f := range change {
 		f(&c)
 	}

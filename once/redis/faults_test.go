@@ -18,7 +18,7 @@ import (
 
 func node(tb testing.TB, s once.Store) *once.Once {
 	tb.Helper()
-	o, err := once.New(once.Config{Store: s, Lease: 20 * time.Second, Patience: time.Minute})
+	o, err := once.New(once.Config{Store: s, Lease: 20 * time.Second, Timeout: 10 * time.Second, Patience: 5 * time.Minute})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func listening(t *testing.T, addr, channel string) {
 	defer client.Close()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 2000 {
+	for range 10_000 {
 		n, err := client.Do(t.Context(), client.B().PubsubNumsub().Channel(channel).Build()).AsIntMap()
 		if err != nil {
 			t.Fatal(err)

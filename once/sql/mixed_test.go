@@ -75,7 +75,8 @@ func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, p place, db *sql.DB, _, _ *oncesql.Store) {
 		statements := 0
-		o, err := once.New(once.Config{Store: p.watching(t, db.Driver(), func(string) { statements++ })})
+		o, err := once.New(once.Config{Store: p.watching(t, db.Driver(), func(string) { statements++ }),
+			Lease: 10 * time.Minute, Timeout: 5 * time.Minute}) // who is not answered in time asks again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	postgres = testenv.SharedPostgres("fsync=off")
-	mariadb  = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=2")
+	postgres = testenv.SharedPostgres("fsync=off", "max_connections=400") // as many nodes as tests at a time
+	mariadb  = testenv.SharedMariaDB("innodb_flush_log_at_trx_commit=2", "max_connections=400")
 )
 
 func TestMain(m *testing.M) {
