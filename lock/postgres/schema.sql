@@ -1,5 +1,12 @@
 -- What package lock keeps in PostgreSQL. It may be run again. The search path
--- is the schema that all of this goes into, then pg_temp; the functions keep it.
+-- is the schema that all of this goes into, then pg_temp. acquire, renew and release
+-- are called by locks, and keep it; the others by those.
+--
+-- Claims come and go by the thousand, and each leaves a dead row until the next
+-- vacuum. An index scan removes what it meets of them from its way; a bitmap scan and
+-- a sequential scan, which planners prefer for so few rows, read all of them each
+-- time. So those are off; and so is the compiler, which is called for what is
+-- scanned all the same (a sequence), as it then seems to cost the earth.
 
 -- A claim that waits (fence 0) or is held. There is nothing to know of a key
 -- that nobody claims: its fences come from one sequence for all keys.
@@ -23,7 +30,7 @@ CREATE SEQUENCE IF NOT EXISTS places CACHE 1;
 -- arrive makes this transaction the only one at a key, and removes the claims
 -- that are over; it says whether others were granted by that. It must see what
 -- others have committed while it waited, which only READ COMMITTED does.
-CREATE OR REPLACE FUNCTION arrive(k text, wakes text) RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION arrive(k text, wakes text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'locks need transactions that are READ COMMITTED, not %', current_setting('transaction_isolation')
@@ -39,7 +46,7 @@ END $$;
 
 -- hand_over grants those at the head of the line, until one does not fit, and
 -- tells them, each on the channel of its node. It says whether there were any.
-CREATE OR REPLACE FUNCTION hand_over(k text, wakes text) RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION hand_over(k text, wakes text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   head claims;
   taken bigint;
@@ -57,23 +64,19 @@ BEGIN
   RETURN granted;
 END $$;
 
--- relax lets this transaction commit without waiting for the disk. What a crash
--- may forget is only that somebody waits, who asks again, or has left, whose
--- lease ends. A grant, its fence and a renewal must be kept.
-CREATE OR REPLACE FUNCTION relax() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-END $$;
+-- microseconds is how long it is until a time that is not over.
+CREATE OR REPLACE FUNCTION microseconds(until timestamptz) RETURNS bigint LANGUAGE sql AS $$
+  SELECT greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000000)::bigint
+$$;
 
 -- standing is the answer for a claim that there is, and for none: state is that
 -- of lock.State, left_us until the first lease ends.
 CREATE OR REPLACE FUNCTION standing(k text, who text, otherwise int,
-  OUT state int, OUT granted bigint, OUT left_us bigint, OUT ahead bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+  OUT state int, OUT granted bigint, OUT left_us bigint, OUT ahead bigint) LANGUAGE plpgsql AS $$
 DECLARE
   mine claims;
 BEGIN
-  SELECT greatest(0, extract(epoch FROM min(c.ends) - clock_timestamp()) * 1000000)::bigint INTO left_us FROM claims c WHERE c.key = k;
-  left_us := coalesce(left_us, 0);
+  SELECT coalesce(microseconds(min(c.ends)), 0) INTO left_us FROM claims c WHERE c.key = k;
   granted := 0; ahead := 0; state := otherwise;
   IF otherwise > 0 THEN RETURN; END IF;
   SELECT * INTO STRICT mine FROM claims c WHERE c.key = k AND c.owner = who;
@@ -88,13 +91,15 @@ END $$;
 
 -- acquire makes a claim, or gives a sign of life for it.
 CREATE OR REPLACE FUNCTION acquire(k text, who text, tok text, want bigint, lim bigint, lease_us bigint, room int, wakes text, max_holders int, max_holds int,
-  OUT state int, OUT granted bigint, OUT left_us bigint, OUT ahead bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+  OUT state int, OUT granted bigint, OUT left_us bigint, OUT ahead bigint) LANGUAGE plpgsql
+  SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   mine claims;
   until timestamptz;
   taken bigint;
   holders bigint;
   waiting bigint;
+  soonest timestamptz;
   verdict int := 0;
   others boolean;
 BEGIN
@@ -110,8 +115,8 @@ BEGIN
       UPDATE claims c SET tokens = mine.tokens, ends = greatest(c.ends, until) WHERE c.key = k AND c.owner = who;
     END IF;
   ELSE
-    SELECT coalesce(sum(c.need) FILTER (WHERE c.fence > 0), 0), count(*) FILTER (WHERE c.fence > 0), count(*) FILTER (WHERE c.fence = 0)
-      INTO taken, holders, waiting FROM claims c WHERE c.key = k;
+    SELECT coalesce(sum(c.need) FILTER (WHERE c.fence > 0), 0), count(*) FILTER (WHERE c.fence > 0), count(*) FILTER (WHERE c.fence = 0), least(min(c.ends), until)
+      INTO taken, holders, waiting, soonest FROM claims c WHERE c.key = k;
     IF waiting = 0 AND taken + want <= lim THEN
       verdict := CASE WHEN holders >= max_holders THEN 4 ELSE 0 END;
       mine.fence := 1;
@@ -120,19 +125,25 @@ BEGIN
       mine.fence := 0;
     END IF;
     IF verdict = 0 THEN
-      INSERT INTO claims VALUES (k, who, want, lim, until, CASE mine.fence WHEN 1 THEN nextval('fences') ELSE 0 END, nextval('places'), ARRAY[tok]);
+      INSERT INTO claims AS c VALUES (k, who, want, lim, until, CASE mine.fence WHEN 1 THEN nextval('fences') ELSE 0 END, nextval('places'), ARRAY[tok])
+        RETURNING c.fence INTO granted;
+      IF granted > 0 THEN -- the usual case: there is nothing to look up
+        state := 1; left_us := microseconds(soonest); ahead := 0;
+        RETURN;
+      END IF;
     END IF;
   END IF;
   SELECT * INTO state, granted, left_us, ahead FROM standing(k, who, verdict);
   IF state <> 1 AND NOT others THEN
-    PERFORM relax();
+    PERFORM set_config('synchronous_commit', 'off', true); -- see release
   END IF;
 END $$;
 
 -- renew gives signs of life. Keys are taken in one order by all, so that two
 -- batches do not wait for each other. floors are what fences are raised to.
 CREATE OR REPLACE FUNCTION renew(keys text[], owners text[], toks text[], leases_us bigint[], floors bigint[], wakes text)
-  RETURNS TABLE (n bigint, state int, granted bigint, left_us bigint, ahead bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+  RETURNS TABLE (n bigint, state int, granted bigint, left_us bigint, ahead bigint) LANGUAGE plpgsql
+  SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   r record;
 BEGIN
@@ -150,7 +161,7 @@ END $$;
 
 -- raise_fences has fences begin above a number. Between its look and its set
 -- others take some numbers, but not as many as it leaves out.
-CREATE OR REPLACE FUNCTION raise_fences(floor bigint, wakes text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION raise_fences(floor bigint, wakes text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF floor > (SELECT last_value FROM fences) THEN
     PERFORM pg_advisory_xact_lock(hashtext(wakes));
@@ -162,7 +173,8 @@ END $$;
 
 -- release takes tokens away, and with the last one the claim.
 CREATE OR REPLACE FUNCTION release(keys text[], owners text[], toks text[], wakes text)
-  RETURNS TABLE (n bigint, state int, granted bigint, left_us bigint, ahead bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+  RETURNS TABLE (n bigint, state int, granted bigint, left_us bigint, ahead bigint) LANGUAGE plpgsql
+  SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   r record;
   mine claims;
@@ -172,19 +184,21 @@ BEGIN
     ORDER BY hashtextextended(u.key, hashtext(wakes))
   LOOP
     others := arrive(r.key, wakes) OR others;
-    UPDATE claims c SET tokens = array_remove(c.tokens, r.tok)
-      WHERE c.key = r.key AND c.owner = r.owner AND r.tok = ANY (c.tokens) RETURNING * INTO mine;
-    IF NOT FOUND THEN
-      RETURN QUERY SELECT r.n, 6, 0::bigint, 0::bigint, 0::bigint;
-      CONTINUE;
-    END IF;
-    IF cardinality(mine.tokens) = 0 THEN
-      DELETE FROM claims c WHERE c.key = r.key AND c.owner = r.owner;
+    DELETE FROM claims c WHERE c.key = r.key AND c.owner = r.owner AND c.tokens = ARRAY[r.tok] RETURNING * INTO mine;
+    IF FOUND THEN
       others := hand_over(r.key, wakes) OR others;
+    ELSE
+      UPDATE claims c SET tokens = array_remove(c.tokens, r.tok)
+        WHERE c.key = r.key AND c.owner = r.owner AND r.tok = ANY (c.tokens) RETURNING * INTO mine;
     END IF;
-    RETURN QUERY SELECT r.n, CASE mine.fence WHEN 0 THEN 2 ELSE 1 END, mine.fence, 0::bigint, 0::bigint;
+    n := r.n; granted := coalesce(mine.fence, 0); left_us := 0; ahead := 0;
+    state := CASE WHEN mine IS NULL THEN 6 WHEN mine.fence = 0 THEN 2 ELSE 1 END;
+    RETURN NEXT;
   END LOOP;
+  -- The commit need not wait for the disk. What a crash may forget is only that
+  -- somebody has left, whose lease ends, or that somebody waits, who asks again. A
+  -- grant, its fence and a renewal must be kept.
   IF NOT others THEN
-    PERFORM relax();
+    PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
 END $$;
