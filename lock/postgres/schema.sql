@@ -99,7 +99,6 @@ DECLARE
   taken bigint;
   holders bigint;
   waiting bigint;
-  soonest timestamptz;
   verdict int := 0;
   others boolean;
 BEGIN
@@ -115,8 +114,8 @@ BEGIN
       UPDATE claims c SET tokens = mine.tokens, ends = greatest(c.ends, until) WHERE c.key = k AND c.owner = who;
     END IF;
   ELSE
-    SELECT coalesce(sum(c.need) FILTER (WHERE c.fence > 0), 0), count(*) FILTER (WHERE c.fence > 0), count(*) FILTER (WHERE c.fence = 0), least(min(c.ends), until)
-      INTO taken, holders, waiting, soonest FROM claims c WHERE c.key = k;
+    SELECT coalesce(sum(c.need) FILTER (WHERE c.fence > 0), 0), count(*) FILTER (WHERE c.fence > 0), count(*) FILTER (WHERE c.fence = 0)
+      INTO taken, holders, waiting FROM claims c WHERE c.key = k;
     IF waiting = 0 AND taken + want <= lim THEN
       verdict := CASE WHEN holders >= max_holders THEN 4 ELSE 0 END;
       mine.fence := 1;
@@ -128,7 +127,7 @@ BEGIN
       INSERT INTO claims AS c VALUES (k, who, want, lim, until, CASE mine.fence WHEN 1 THEN nextval('fences') ELSE 0 END, nextval('places'), ARRAY[tok])
         RETURNING c.fence INTO granted;
       IF granted > 0 THEN -- the usual case: there is nothing to look up
-        state := 1; left_us := microseconds(soonest); ahead := 0;
+        state := 1; left_us := lease_us; ahead := 0;
         RETURN;
       END IF;
     END IF;
