@@ -65,6 +65,7 @@ func contract(t *testing.T, f Factory) {
 		{"ACallCanBeAskedAgain", askedAgain, false},
 		{"TheLateCannotTouchOthers", late, false},
 		{"FencesGrow", fences, false},
+		{"ATokenIsAllOfIt", wholeTokens, false},
 		{"AnOwnerHoldsAgain", reentrant, false},
 		{"PermitsAreCounted", permits, false},
 		{"ManyAtOnce", batch, false},

@@ -91,3 +91,25 @@ func holds(t *table) {
 	t.acquire(lock.Granted, t.mutex("a"))
 	t.acquire(lock.Full, t.mutex("a"))
 }
+
+// wholeTokens: a token that begins as another one, or that another one begins as, is
+// not the same.
+func wholeTokens(t *table) {
+	for _, ask := range []func(lock.Claim){
+		func(c lock.Claim) { t.renew(lock.Gone, c) },
+		func(c lock.Claim) { t.release(lock.Gone, c) },
+	} {
+		for _, end := range []string{"0", "000"} {
+			a := t.mutex("a")
+			other := a
+			a.Token, other.Token = a.Token+"00", other.Token+end
+			t.acquire(lock.Granted, a)
+			ask(other)
+			again := t.mutex("a")
+			t.acquire(lock.Granted, again)
+			ask(other)
+			t.release(lock.Granted, again)
+			t.release(lock.Granted, a)
+		}
+	}
+}

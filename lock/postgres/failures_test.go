@@ -29,30 +29,17 @@ func lockerWith(t *testing.T, b lock.Backend, opts lock.Options) *lock.Locker {
 }
 
 // A server that was killed comes back with every lock, and with greater fences,
-// whether the lock was asked for or handed over.
+// however the lock was got.
 func TestACrashForgetsNothing(t *testing.T) {
-	for name, get := range map[string]func(*testing.T, lock.Backend, *lock.Locker, *lock.Locker) *lock.Held{
-		"asked for": func(t *testing.T, _ lock.Backend, l, _ *lock.Locker) *lock.Held { return locktest.Take(t, l, "k") },
-		"handed over": func(t *testing.T, b lock.Backend, l, m *lock.Locker) *lock.Held {
-			first, next := locktest.Take(t, m, "k"), make(chan *lock.Held, 1)
-			go func() {
-				h, err := l.Lock(t.Context(), "k")
-				if err != nil {
-					t.Error(err)
-				}
-				next <- h
-			}()
-			locktest.Queued(t, b, "k")
-			locktest.Unlock(t, first)
-			return <-next
-		},
-	} {
+	for name, get := range crashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()                                         // it waits more than it works
 			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
-			b := backend(t, pool(t, own.NewDatabase(t)), postgres.Options{})
+			p := pool(t, own.NewDatabase(t))
+			b := backend(t, p, postgres.Options{})
 			l, m := locker(t, b), locker(t, b)
-			h := get(t, b, l, m)
+			c := &crash{T: t, p: p, b: b, l: l, m: m}
+			h := get(c)
 			own.Kill()
 			hasty := lockerWith(t, b, lock.Options{Timeout: time.Second})
 			if _, err := hasty.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrUnavailable) {
@@ -61,13 +48,13 @@ func TestACrashForgetsNothing(t *testing.T) {
 			if err := own.Start(); err != nil {
 				t.Fatal(err)
 			}
-			survives(t, h, m)
+			survives(t, h, c.also, m)
 		})
 	}
 }
 
 // survives checks that a lock is still held, and that fences go on.
-func survives(t *testing.T, h *lock.Held, m *lock.Locker) {
+func survives(t *testing.T, h, also *lock.Held, m *lock.Locker) {
 	t.Helper()
 	other := locktest.Take(t, m, "other") // it asks until the server answers
 	if other.Fence() <= h.Fence() {
@@ -77,6 +64,9 @@ func survives(t *testing.T, h *lock.Held, m *lock.Locker) {
 		t.Fatal(err)
 	}
 	locktest.Unlock(t, h)
+	if also != nil {
+		locktest.Unlock(t, also)
+	}
 	if next := locktest.Take(t, m, "k"); next.Fence() <= h.Fence() {
 		t.Fatalf("a fence of %d after %d", next.Fence(), h.Fence())
 	}
