@@ -1,10 +1,7 @@
 package postgres_test
 
 import (
-	"fmt"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"rushgate/lock"
 	"rushgate/lock/locktest"
@@ -13,7 +10,6 @@ import (
 // crash is a server that is about to, and two who use it.
 type crash struct {
 	*testing.T
-	p    *pgxpool.Pool
 	b    lock.Backend
 	l, m *lock.Locker
 	also *lock.Held // which m has of the same key, by the same owner
@@ -36,26 +32,6 @@ var crashes = map[string]func(*crash) *lock.Held{
 	"handed over": func(c *crash) *lock.Held {
 		return c.after(func() { c.b.Release(c.Context(), []lock.Claim{on("k", "first", 0)}) })
 	},
-	"handed over among others": func(c *crash) *lock.Held {
-		those := []lock.Claim{on("k", "first", 0)}
-		for i := range 20 { // some of which come later than k, in the order of the server
-			those = append(those, on(fmt.Sprint("k", i), "first", 0))
-			c.b.Acquire(c.Context(), those[i+1])
-		}
-		return c.after(func() { c.b.Release(c.Context(), those) })
-	},
-	"handed over by who tries": func(c *crash) *lock.Held {
-		return c.after(func() {
-			c.expire("first")
-			c.b.Acquire(c.Context(), on("k", "another", 0))
-		})
-	},
-	"handed over by who leaves": func(c *crash) *lock.Held {
-		return c.after(func() {
-			c.expire("first")
-			c.b.Release(c.Context(), []lock.Claim{on("k", "first", 0)})
-		})
-	},
 }
 
 // after returns what l gets out of the line when the first holder has gone.
@@ -74,12 +50,4 @@ func (c *crash) after(gone func()) *lock.Held {
 	locktest.Queued(c.T, c.b, "k")
 	gone()
 	return <-next
-}
-
-// expire ends a lease as time would.
-func (c *crash) expire(owner string) {
-	tag, err := c.p.Exec(c.Context(), "UPDATE lock.claims SET ends = clock_timestamp() WHERE owner = $1", owner)
-	if err != nil || tag.RowsAffected() != 1 {
-		c.Fatal(tag, err)
-	}
 }

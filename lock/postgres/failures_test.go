@@ -35,10 +35,9 @@ func TestACrashForgetsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()                                         // it waits more than it works
 			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
-			p := pool(t, own.NewDatabase(t))
-			b := backend(t, p, postgres.Options{})
+			b := backend(t, pool(t, own.NewDatabase(t)), postgres.Options{})
 			l, m := locker(t, b), locker(t, b)
-			c := &crash{T: t, p: p, b: b, l: l, m: m}
+			c := &crash{T: t, b: b, l: l, m: m}
 			h := get(c)
 			own.Kill()
 			hasty := lockerWith(t, b, lock.Options{Timeout: time.Second})
