@@ -85,6 +85,7 @@ func giveBackTwice(t *testing.T, f Factory) {
 			clock := NewClock()
 			l, key := f.New(t, policy, clock), keys.next()
 			first := take(t, l, key, 2)
+			take(t, l, key, 1)
 			clock.Move(later)
 			for range 3 {
 				r, err := l.GiveBack(background(), key, first, 2)
