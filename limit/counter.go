@@ -25,8 +25,6 @@ func (p *Policy) roll(c *cell, now int64) Standing {
 		// The clock went back: as for the other windows.
 		s.A = p.latest(now)
 		c.standing = s
-	case s.A < begin: // the window's length was changed
-		s.A = begin
 	}
 	return s
 }

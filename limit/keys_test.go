@@ -243,6 +243,53 @@ func TestARuleWithoutRoom(t *testing.T) {
 	if v, err := j.Peek(t.Context(), []limit.Ask{{Key: "k"}, {}}); err != nil || v.Results[0].Remaining != 4 {
 		t.Errorf("%+v, %v", v, err)
 	}
+	// Keys that are known need no room, and nothing of a new one needs none.
+	for _, second := range []limit.Ask{{Key: "k", N: 1}, {Key: "new"}} {
+		if v, err := j.Take(t.Context(), []limit.Ask{{Key: "k", N: 1}, second}); err != nil || !v.Granted {
+			t.Errorf("%+v: %+v, %v", second, v, err)
+		}
+	}
+}
+
+// TestWhatNeedsNoRoom in a store that is full: nothing of a key, and what was given
+// back leaves room for others.
+func TestWhatNeedsNoRoom(t *testing.T) {
+	for _, p := range []limit.Policy{limit.GCRA(limit.PerMinute(2), 2), limit.FixedWindow(2, time.Hour), limit.AlignedWindow(2, time.Hour),
+		limit.SlidingWindow(2, time.Hour)} {
+		m := open(t, p, 1, limittest.NewClock().Now)
+		r, err := m.Take(t.Context(), "ann", 1)
+		if err != nil || !r.Granted {
+			t.Fatal(r, err)
+		}
+		if r, err := m.Take(t.Context(), "ben", 0); err != nil || !r.Granted || r.Remaining != 2 {
+			t.Errorf("%s: nothing of a new key: %+v, %v", p, r, err)
+		}
+		if _, err := m.Take(t.Context(), "ben", 1); !errors.Is(err, limit.ErrFull) {
+			t.Errorf("%s: %v", p, err)
+		}
+		if _, err := m.GiveBack(t.Context(), "ann", r, 1); err != nil {
+			t.Error(err)
+		}
+		if r, err := m.Take(t.Context(), "ben", 1); err != nil || !r.Granted {
+			t.Errorf("%s: after all was given back: %+v, %v", p, r, err)
+		}
+	}
+}
+
+func TestWrongRules(t *testing.T) {
+	rule := limit.Rule{Name: "a", Policy: limit.FixedWindow(1, time.Hour)}
+	many := make([]limit.Rule, limit.MaxRules+1)
+	for i := range many {
+		many[i] = limit.Rule{Name: fmt.Sprint(i), Policy: rule.Policy}
+	}
+	for name, rules := range map[string][]limit.Rule{"none": nil, "one name for two": {rule, rule}, "too many": many, "no policy": {{Name: "a"}}} {
+		if _, err := limit.NewMemoryJoint(rules, limit.MemoryOptions{}); !errors.Is(err, limit.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := limit.NewMemoryJoint(many[1:], limit.MemoryOptions{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestNoLimiter: what is missing is said at once, not at the first request.

@@ -32,7 +32,7 @@ func (s *shard) decide(hash uint64, key string, n int64, what mode) (granted boo
 }
 
 // decideLocked decides about a key. One that nothing is known of is only written
-// down when something is taken from it.
+// down when something is taken from it; it grants whatever can be asked.
 func (s *shard) decideLocked(hash uint64, key string, now, n int64, what mode) (bool, Standing, error) {
 	if i := s.find(hash, key); i >= 0 {
 		granted, after := s.policy.decide(&s.slots[i].cell, now, n, what)
@@ -40,7 +40,7 @@ func (s *shard) decideLocked(hash uint64, key string, now, n int64, what mode) (
 	}
 	var fresh cell
 	granted, after := s.policy.decide(&fresh, now, n, what)
-	if !granted || what == look || n == 0 {
+	if what == look || n == 0 {
 		return granted, after, nil
 	}
 	if err := s.makeRoom(now); err != nil {

@@ -55,6 +55,14 @@ func TestBooks(t *testing.T) {
 			[]heard{says("u1-1", lab.Granted, 1), says("u1-2", lab.Granted, 2)},
 			[]lab.Order{order("u1-1"), order("u1-2")},
 			Books{Granted: 2, Orders: 2, Duplicates: 1}},
+		"one user with two, of which one is lost": {1,
+			[]heard{says("u1-1", lab.Granted, 1), says("u1-2", lab.Granted, 2)},
+			[]lab.Order{order("u1-2")},
+			Books{Granted: 2, Orders: 1, OrdersLost: 1, Left: 1, Duplicates: 1, Phantom: 1}},
+		"one too many, who never heard": {0,
+			[]heard{says("u1-1", lab.Granted, 1), says("u2-1", lab.Granted, 2), says("u3-1", 0, 3)},
+			[]lab.Order{order("u1-1"), order("u2-1"), order("u3-1")},
+			Books{Granted: 2, Orders: 3, Oversold: 1, Unanswered: 1}},
 		"stock that an outdated write has put back": {1,
 			[]heard{says("u1-1", lab.Granted, 1), says("u2-1", lab.Granted, 2)},
 			[]lab.Order{order("u1-1"), order("u2-1")},
@@ -79,6 +87,10 @@ func TestUnfinished(t *testing.T) {
 	b := balance(Plan{Stock: 2, Buyers: 5}, 2, 1, []heard{says("u1-1", lab.Granted, 1)}, []lab.Order{order("u1-1")}, false)
 	if b.Undersold != 0 {
 		t.Errorf("undersold %d", b.Undersold)
+	}
+	b = balance(Plan{Stock: 2, Buyers: 1}, 2, 1, []heard{says("u1-1", lab.Granted, 1)}, []lab.Order{order("u1-1")}, true)
+	if b.Undersold != 0 {
+		t.Errorf("undersold %d to fewer buyers than there are units", b.Undersold)
 	}
 }
 

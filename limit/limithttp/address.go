@@ -61,9 +61,9 @@ func parse(s string) (netip.Addr, error) {
 }
 
 func caller(a netip.Addr) string {
-	a = a.Unmap().WithZone("")
+	a = a.Unmap()
 	if a.Is6() {
-		p, _ := a.Prefix(prefix6) // 64 is a length that every IPv6 address has
+		p, _ := a.Prefix(prefix6) // 64 is a length that every IPv6 address has; it has no zone
 		return p.String()
 	}
 	return a.String()

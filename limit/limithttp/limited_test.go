@@ -92,12 +92,13 @@ func TestEveryAnswerTellsTheLimits(t *testing.T) {
 	s.want(s.ask("ann"), 429, map[string]string{"RateLimit-Policy": policy, "RateLimit": `"user";r=0;t=2, "all";r=1;t=90`, "Retry-After": "1",
 		"Content-Type": "application/problem+json", "Cache-Control": "no-store"})
 	s.want(s.ask("ben"), 200, map[string]string{"RateLimit": `"user";r=1;t=1, "all";r=0;t=90`})
+	s.want(s.ask("ann"), 429, map[string]string{"RateLimit": `"user";r=0;t=2, "all";r=0;t=90`, "Retry-After": "90"}) // of two that refuse, the longer
 	s.want(s.ask("cat"), 429, map[string]string{"RateLimit": `"user";r=2;t=0, "all";r=0;t=90`, "Retry-After": "90"})
 	s.want(s.ask(""), 429, map[string]string{"RateLimit-Policy": `"all";q=3;w=90`, "RateLimit": `"all";r=0;t=90`})
 	if s.served != 3 {
 		t.Errorf("%d requests were served, want 3", s.served)
 	}
-	if diff := cmp.Diff([]limithttp.Outcome{{Rule: "user"}, {Rule: "all"}, {Rule: "all"}}, s.saw); diff != "" {
+	if diff := cmp.Diff([]limithttp.Outcome{{Rule: "user"}, {Rule: "all"}, {Rule: "all"}, {Rule: "all"}}, s.saw); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -126,7 +127,8 @@ func TestACostIsTaken(t *testing.T) {
 	options.Partition = true
 	s := open(t, two(), options)
 	w := s.ask("ann")
-	s.want(w, 200, map[string]string{"RateLimit": `"user";r=1;t=1;pk=:SZFeDX1LQC4wF9AQ:, "all";r=1;t=90;pk=:XvXvA2S2k5xMph80:`})
+	s.want(w, 200, map[string]string{"RateLimit": `"user";r=1;t=1;pk=:SZFeDX1LQC4wF9AQ:, "all";r=1;t=90;pk=:XvXvA2S2k5xMph80:`,
+		"RateLimit-Policy": `"user";q=2;w=2;pk=:SZFeDX1LQC4wF9AQ:, "all";q=3;w=90;pk=:XvXvA2S2k5xMph80:`})
 	s.want(s.ask("ann"), 429, map[string]string{"Retry-After": "90"})
 	cost = 4
 	s.want(s.ask("ann"), 413, map[string]string{"Retry-After": "", "RateLimit": ""})
@@ -159,6 +161,25 @@ func TestTheStoreIsAway(t *testing.T) {
 		}
 		s.want(s.ask("ann"), status, fields)
 		if len(s.saw) != 1 || s.saw[0].Passed != (what == limithttp.Pass) || !errors.Is(s.saw[0].Err, limit.ErrUnavailable) {
+			t.Errorf("observed %+v", s.saw)
+		}
+	}
+}
+
+// TestTheStoreIsFull: it is as if it gave no answer to one who is new; who is known is served.
+func TestTheStoreIsFull(t *testing.T) {
+	for what, status := range map[limithttp.Away]int{limithttp.Pass: 200, limithttp.Refuse: 503} {
+		s, options := open(t, two(), twoKeys()), twoKeys()
+		joint, err := limit.NewMemoryJoint(two(), limit.MemoryOptions{MaxKeys: 1, Clock: s.clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Away = what
+		s.behind(joint, options)
+		s.want(s.ask("ann"), 200, nil)
+		s.want(s.ask("ben"), status, map[string]string{"RateLimit": ""})
+		s.want(s.ask("ann"), 200, nil)
+		if len(s.saw) != 1 || s.saw[0].Passed != (what == limithttp.Pass) || !errors.Is(s.saw[0].Err, limit.ErrFull) {
 			t.Errorf("observed %+v", s.saw)
 		}
 	}

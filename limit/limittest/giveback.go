@@ -61,6 +61,47 @@ func giveBackLate(t *testing.T, f Factory) {
 			t.Errorf("%s: more than without the take: %+v", policy, r)
 		}
 	}
+	// At the very moment at which they come back by themselves.
+	policy, clock := limit.SlidingWindow(2, time.Second), NewClock()
+	l, key := f.New(t, policy, clock), keys.next()
+	first := take(t, l, key, 2)
+	clock.Move(1_000_000)
+	take(t, l, key, 2)
+	r, err := l.GiveBack(background(), key, first, 2)
+	if must(t, r, err).Remaining != 0 {
+		t.Errorf("%s: given back when it had come back: %+v", policy, r)
+	}
+}
+
+// giveBackTwice gives the same units back again and again, which nobody should: no
+// more is granted than the whole limit, at once and in the next window.
+func giveBackTwice(t *testing.T, f Factory) {
+	keys := newKeys(t)
+	for _, policy := range []limit.Policy{
+		limit.GCRA(limit.PerSecond(3), 3), limit.FixedWindow(3, time.Second), limit.AlignedWindow(3, time.Second),
+		limit.SlidingCounter(3, time.Second), limit.SlidingWindow(3, time.Second), limit.SlidingWindowGrain(3, time.Second, 100*time.Millisecond),
+	} {
+		for _, later := range []int64{0, 900_000} { // the second, by the calendar, is in the next window
+			clock := NewClock()
+			l, key := f.New(t, policy, clock), keys.next()
+			first := take(t, l, key, 2)
+			take(t, l, key, 1)
+			clock.Move(later)
+			for range 3 {
+				r, err := l.GiveBack(background(), key, first, 2)
+				if must(t, r, err).Remaining > 3 {
+					t.Errorf("%s: given back too often, and %d are left of 3", policy, r.Remaining)
+				}
+			}
+			n := 0
+			for take(t, l, key, 1).Granted {
+				n++
+			}
+			if n > 3 {
+				t.Errorf("%s: given back too often, and %d are granted of 3", policy, n)
+			}
+		}
+	}
 }
 
 // giveBackAtOnce undoes a take before any time has passed: as much can be taken
@@ -90,6 +131,13 @@ func giveBackAtOnce(t *testing.T, f Factory) {
 		if _, err := l.GiveBack(background(), keys.next(), r, n); !errors.Is(err, limit.ErrInvalid) {
 			t.Errorf("%d of 2 given back: %v", n, err)
 		}
+	}
+	key := keys.next()
+	take(t, l, key, 2)
+	if refused := take(t, l, key, 2); refused.Granted {
+		t.Errorf("4 of 3: %+v", refused)
+	} else if _, err := l.GiveBack(background(), key, refused, 2); !errors.Is(err, limit.ErrInvalid) {
+		t.Errorf("given back what was refused: %v", err)
 	}
 	if _, err := l.GiveBack(background(), keys.next(), peek(t, l, keys.next(), 1), 1); !errors.Is(err, limit.ErrInvalid) {
 		t.Errorf("given back what was never taken: %v", err)

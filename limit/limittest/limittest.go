@@ -49,6 +49,7 @@ func Run(t *testing.T, f Factory) {
 	t.Run("ClockGoesBack", func(t *testing.T) { goesBack(t, f) })
 	t.Run("GiveBack", func(t *testing.T) { giveBack(t, f) })
 	t.Run("GiveBackLate", func(t *testing.T) { giveBackLate(t, f) })
+	t.Run("GiveBackTwice", func(t *testing.T) { giveBackTwice(t, f) })
 	t.Run("GiveBackAtOnce", func(t *testing.T) { giveBackAtOnce(t, f) })
 	t.Run("Forget", func(t *testing.T) { forget(t, f) })
 	t.Run("Refusals", func(t *testing.T) { refusals(t, f) })

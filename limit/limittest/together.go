@@ -86,6 +86,22 @@ func rejects(t *testing.T, f Factory) {
 			t.Errorf("%v: %v, want %v", c.asks, err, c.want)
 		}
 	}
+	// Of two that refuse, the longer wait counts, whichever rule it is of.
+	for name, rules := range map[string][]limit.Rule{
+		"the first":  {{Name: "c", Policy: limit.FixedWindow(1, 2*time.Hour)}, {Name: "d", Policy: limit.FixedWindow(1, time.Hour)}},
+		"the second": {{Name: "d", Policy: limit.FixedWindow(1, time.Hour)}, {Name: "c", Policy: limit.FixedWindow(1, 2*time.Hour)}},
+	} {
+		j, keys := f.NewJoint(t, rules, NewClock()), newKeys(t)
+		asks := []limit.Ask{{Key: name + keys.next(), N: 1}, {Key: name + keys.next(), N: 1}}
+		first, err := j.Take(background(), asks)
+		if !must(t, first, err).Granted {
+			t.Errorf("%+v", first)
+		}
+		second, err := j.Take(background(), asks)
+		if must(t, second, err).RetryAfter != 2*time.Hour {
+			t.Errorf("%s waits longer: %+v", name, second)
+		}
+	}
 	if v, err := j.Take(background(), []limit.Ask{{}, {}}); err != nil || !v.Granted {
 		t.Errorf("no rule asked: %+v, %v", v, err)
 	}

@@ -80,17 +80,20 @@ func TestRequests(t *testing.T) {
 		{"PATCH", "/o", `"k1"`, "a", 422, `"key_reused"`, false},
 		{"POST", "/o?user=ann", `"k1"`, "c", 201, "c 2", false}, // another one's key
 		{"POST", "/o?user=ann", `"k1"`, "c", 201, "c 2", true},
-		{"POST", "/o", `"k2"`, "a", 201, "a 3", false},
+		{"POST", "/o?user=an", `"nk1"`, "c", 201, "c 3", false}, // together, their names and keys read the same
+		{"POST", "/o", `"k2"`, "a", 201, "a 4", false},
+		{"POST", "/o?n=2", `"k2"`, "a", 422, `"key_reused"`, false},
 		{"POST", "/o", "", "a", 400, `"key_missing"`, false},
 		{"POST", "/o", `"k1`, "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", `"`, "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", `""`, "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", `"k1";p=1`, "a", 400, `"key_malformed"`, false},
+		{"POST", "/o", "k\x01", "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", `"ä"`, "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", strings.Repeat("x", 256), "a", 400, `"key_malformed"`, false},
 		{"POST", "/o", `"k3"`, strings.Repeat("x", 11), 413, `"body_too_large"`, false},
-		{"PUT", "/o", "", "d", 201, "d 4", false}, // not ours
-		{"PUT", "/o", `"k1"`, "d", 201, "d 5", false},
+		{"PUT", "/o", "", "d", 201, "d 5", false}, // not ours
+		{"PUT", "/o", `"k1"`, "d", 201, "d 6", false},
 	} {
 		w := send(h, c.method, c.target, c.key, c.body)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.answer) || (w.Header().Get("Idempotency-Replayed") == "true") != c.replayed {
@@ -99,6 +102,64 @@ func TestRequests(t *testing.T) {
 		if c.status == 201 && w.Header().Get("Location") != "/orders/1" {
 			t.Errorf("%d: the header is %v", i, w.Header())
 		}
+		if c.status >= 400 && (w.Header().Get("Content-Type") != "application/problem+json" || w.Header().Get("Cache-Control") != "no-store") {
+			t.Errorf("%d: the header is %v", i, w.Header())
+		}
+	}
+}
+
+// TestOtherFields: the same bytes of another type are another request, and two keys are none.
+func TestOtherFields(t *testing.T) {
+	var runs atomic.Int64
+	h := wrapped(t, oncehttp.Config{}, once.Config{}, counting(&runs))
+	for i, c := range []struct {
+		header http.Header
+		status int
+	}{
+		{http.Header{oncehttp.Header: {"k"}, "Content-Type": {"text/plain"}}, 201},
+		{http.Header{oncehttp.Header: {"k"}, "Content-Type": {"text/plain"}}, 201},
+		{http.Header{oncehttp.Header: {"k"}, "Content-Type": {"text/html"}}, 422},
+		{http.Header{oncehttp.Header: {"k", "l"}, "Content-Type": {"text/plain"}}, 400},
+	} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("a"))
+		r.Header = c.header
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != c.status || runs.Load() != 1 {
+			t.Errorf("%d: %d %q, %d runs; want %d", i, w.Code, w.Body, runs.Load(), c.status)
+		}
+	}
+}
+
+// TestWhenToComeBack: when the lease of somebody else ends, in whole seconds, rounded
+// up; within a minute, as that one may be ready long before.
+func TestWhenToComeBack(t *testing.T) {
+	for lease, want := range map[time.Duration]string{100 * time.Millisecond: "1", 2500 * time.Millisecond: "3", time.Hour: "60"} {
+		synctest.Test(t, func(t *testing.T) {
+			m, err := once.NewMemory(once.MemoryConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			finish := make(chan struct{})
+			node := func() http.Handler {
+				o, err := once.New(once.Config{Store: m, Lease: lease})
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys, err := oncehttp.New(oncehttp.Config{Once: o, Scope: oncehttp.Everybody, NoWait: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return keys(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-finish }))
+			}
+			var first sync.WaitGroup
+			first.Go(func() { send(node(), "POST", "/", "k", "") })
+			synctest.Wait()
+			if w := send(node(), "POST", "/", "k", ""); w.Code != 409 || w.Header().Get("Retry-After") != want {
+				t.Errorf("a lease of %s: %d, %v; want %s", lease, w.Code, w.Header(), want)
+			}
+			close(finish)
+			first.Wait()
+		})
 	}
 }
 
@@ -122,20 +183,23 @@ func TestErrorsAreServedAnew(t *testing.T) {
 
 // TestLargeAnswer: it was processed, so it is not processed again.
 func TestLargeAnswer(t *testing.T) {
-	var runs atomic.Int64
-	h := wrapped(t, oncehttp.Config{}, once.Config{MaxResult: 100}, func(w http.ResponseWriter, _ *http.Request) {
-		runs.Add(1)
-		for range 20 {
-			_, _ = io.WriteString(w, "0123456789")
+	for _, writes := range []int{20, 1} {
+		var runs atomic.Int64
+		h := wrapped(t, oncehttp.Config{}, once.Config{MaxResult: 100}, func(w http.ResponseWriter, _ *http.Request) {
+			runs.Add(1)
+			for range writes {
+				_, _ = io.WriteString(w, strings.Repeat("0", 200/writes))
+			}
+		})
+		for _, replayed := range []string{"", "true"} {
+			w := send(h, "POST", "/", "k", "")
+			if w.Code != 500 || !strings.Contains(w.Body.String(), "answer_too_large") || w.Header().Get("Idempotency-Replayed") != replayed {
+				t.Errorf("in %d writes: %d %q, %v; replayed %q", writes, w.Code, w.Body, w.Header(), replayed)
+			}
 		}
-	})
-	for range 2 {
-		if w := send(h, "POST", "/", "k", ""); w.Code != 500 || !strings.Contains(w.Body.String(), "answer_too_large") {
-			t.Errorf("%d %q", w.Code, w.Body)
+		if runs.Load() != 1 {
+			t.Errorf("processed %d times", runs.Load())
 		}
-	}
-	if runs.Load() != 1 {
-		t.Errorf("processed %d times", runs.Load())
 	}
 }
 
@@ -235,7 +299,7 @@ func TestHandlerThatGivesUp(t *testing.T) {
 	r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
 	r.Header.Set(oncehttp.Header, "k")
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, r); w.Code != 503 {
+	if h.ServeHTTP(w, r); w.Code != 503 || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("%d %q for one who has gone", w.Code, w.Body)
 	}
 	if w := send(h, "POST", "/", "k", ""); w.Code != 200 || w.Body.String() != "ordered" || served.Load() != 1 {

@@ -203,6 +203,9 @@ func tellsWhoWaits(t *testing.T, s, other once.Store) {
 		if err != nil || state.Phase != once.Busy {
 			t.Fatalf("%+v, %v", state, err)
 		}
+		if held, err := s.Renew(t.Context(), key, a.owner, time.Minute); err != nil || !held { // which does not forget who waits
+			t.Fatalf("renewed: %v, %v", held, err)
+		}
 		for drained := false; !drained; { // of what was told before
 			select {
 			case <-ended:

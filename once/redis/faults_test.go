@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,4 +231,50 @@ func TestOptions(t *testing.T) {
 	if _, err := redis.New(nil, redis.Options{}); err == nil {
 		t.Error("no client is taken")
 	}
+}
+
+// TestTokensGrowAlthoughTheClockGoesBack: the clock of a Redis that takes over may be
+// behind; here, an attempt has a token of a hundred years to come.
+func TestTokensGrowAlthoughTheClockGoesBack(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	s, raw := open(t, r.Addr, redis.Options{}), connectRaw(t, r.Addr)
+	begin := func(owner string) once.State {
+		state, err := s.Begin(t.Context(), once.Claim{Key: "k", Owner: owner, Lease: time.Minute})
+		if err != nil || state.Phase != once.Mine {
+			t.Fatalf("%+v, %v", state, err)
+		}
+		return state
+	}
+	owner := once.NewOwner()
+	first := begin(owner)
+	if held, err := s.End(t.Context(), "k", owner, once.Outcome{Phase: once.Free}); err != nil || !held {
+		t.Fatal(held, err)
+	}
+	keys, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*").Build()).AsStrSlice()
+	if err != nil || len(keys) != 1 {
+		t.Fatal(keys, err)
+	}
+	record, err := raw.Do(t.Context(), raw.B().Get().Key(keys[0]).Build()).ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := first.Token + 100*365*24*time.Hour.Microseconds()
+	record = strings.Replace(record, fmt.Sprint(first.Token), fmt.Sprint(later), 1)
+	if err := raw.Do(t.Context(), raw.B().Set().Key(keys[0]).Value(record).Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	if next := begin(once.NewOwner()); next.Token != later+1 || next.Number != 2 {
+		t.Errorf("after the token %d comes %+v", later, next)
+	}
+}
+
+func connectRaw(t *testing.T, addr string) rueidis.Client {
+	t.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
