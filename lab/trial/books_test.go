@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -94,17 +95,69 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestSpeed: only grants until the last unit count, refusals apart.
+// TestSpeed: only grants until the last unit count, refusals apart, those alone who
+// had an answer; and only who got one is asked how long that took.
 func TestSpeed(t *testing.T) {
+	asked := func(a lab.Answer, begin, end time.Duration) heard { return heard{answer: a, begin: begin, end: end} }
 	all := []heard{
-		says("u1-1", lab.Granted, 500*time.Millisecond), says("u2-1", lab.Granted, time.Second),
-		says("u3-1", lab.SoldOut, 2*time.Second), says("u4-1", lab.SoldOut, 3*time.Second),
+		asked(lab.Granted, 0, 500*time.Millisecond),                      // waited 500 ms
+		asked(lab.Contended, 0, 600*time.Millisecond),                    // before the end of the stock
+		asked(lab.Granted, 900*time.Millisecond, time.Second),            // waited 100 ms: the last unit
+		asked(lab.SoldOut, 950*time.Millisecond, 1100*time.Millisecond),  // asked while there was one
+		asked(lab.Granted, 1050*time.Millisecond, 1060*time.Millisecond), // waited 10 ms: oversold
+		asked(lab.SoldOut, 1100*time.Millisecond, 2*time.Second),
+		asked(lab.SoldOut, 2*time.Second, 3*time.Second),
+		asked(0, 1100*time.Millisecond, 9*time.Second), // never heard
 	}
 	s := measure(all, 2)
 	if s.Seconds != 1 || s.ClaimsPerSecond != 2 || s.RefusalsPerSecond == nil || *s.RefusalsPerSecond != 1 {
 		t.Errorf("%+v", s)
 	}
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"p50", s.P50, 100}, {"p99", s.P99, 500}, {"p99.9", s.P999, 500}, {"the fastest", s.Curve[0].Ms, 10},
+		{"the slowest", s.Curve[len(s.Curve)-1].Ms, 500}, {"the curve's end", s.Curve[len(s.Curve)-1].Percent, 100},
+	} {
+		if math.Abs(c.got-c.want) > c.want/1000+0.001 { // three digits
+			t.Errorf("%s is %v, not %v", c.name, c.got, c.want)
+		}
+	}
+	var many []heard
+	for i := range 100 {
+		many = append(many, asked(lab.Granted, 0, time.Duration(i+1)*time.Millisecond))
+	}
+	if s := measure(many, 100); s.P50 < 49 || s.P50 > 51 || s.P99 < 98.9 || s.P99 > 99.1 || s.P999 < 99.9 {
+		t.Errorf("of 1 to 100 ms: %+v", s)
+	}
 	if s := measure(nil, 2); s.ClaimsPerSecond != 0 || s.RefusalsPerSecond != nil {
 		t.Errorf("nobody asked: %+v", s)
+	}
+}
+
+// TestCount: what one request cost, where servers count.
+func TestCount(t *testing.T) {
+	commands, trips := Count{Commands: 130, RoundTrips: 60}.since(Count{Commands: 30, RoundTrips: 10}, 50)
+	if commands == nil || trips == nil || *commands != 2 || *trips != 1 {
+		t.Error(commands, trips)
+	}
+	if commands, trips := (Count{Commands: -1, RoundTrips: 5}).since(Count{Commands: -1}, 5); commands != nil || trips == nil {
+		t.Error("a server that does not count has counted", commands, trips)
+	}
+	if commands, _ := (Count{Commands: 5}).since(Count{}, 0); commands != nil {
+		t.Error("nobody asked, and each cost", *commands)
+	}
+}
+
+// TestHearsay: where the books cannot be read, what was heard says who has too many,
+// and who was turned away while there was stock.
+func TestHearsay(t *testing.T) {
+	all := []heard{
+		says("u1-1", lab.Granted, 1), says("u2-1", lab.Contended, 2), says("u3-1", lab.Granted, 3),
+		says("u4-1", lab.Contended, 4), says("u5-1", lab.Granted, 5), says("u6-1", 0, 6),
+	}
+	if b := hearsay(2, all); b.Granted != 3 || b.Oversold != 1 || b.Contended != 1 || b.Unanswered != 1 {
+		t.Errorf("%+v", b)
 	}
 }

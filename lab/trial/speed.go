@@ -13,7 +13,7 @@ import (
 type Speed struct {
 	Seconds           float64  `json:"seconds"`             // until the last unit was sold
 	ClaimsPerSecond   float64  `json:"claims_per_second"`   // granted, while there was stock
-	RefusalsPerSecond *float64 `json:"refusals_per_second"` // afterwards; null when nobody asked any more
+	RefusalsPerSecond *float64 `json:"refusals_per_second"` // afterwards; null when nobody was refused then
 
 	// How long those waited who got one, in milliseconds.
 	P50  float64 `json:"p50_ms"`
@@ -48,7 +48,7 @@ func measure(all []heard, total int) Speed {
 		if h.answer == lab.Granted {
 			_ = latency.RecordValue(max((h.end - h.begin).Microseconds(), 1)) // bounded by the duration of a sale
 		}
-		if h.begin > until && h.answer != 0 {
+		if h.begin > until && h.answer != 0 && h.answer != lab.Granted { // who oversells goes on granting
 			refused++
 			last = max(last, h.end)
 		}
