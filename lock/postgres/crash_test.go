@@ -3,8 +3,12 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"rushgate/internal/testenv"
 	"rushgate/lock"
 	"rushgate/lock/locktest"
+	"rushgate/lock/postgres"
 )
 
 // crash is a server that is about to, and two who use it.
@@ -50,4 +54,59 @@ func (c *crash) after(gone func()) *lock.Held {
 	locktest.Queued(c.T, c.b, "k")
 	gone()
 	return <-next
+}
+
+// Whoever is told of a hand-over has the lock, whatever happens then to the server:
+// whether the holder has gone, or somebody noticed that its lease is over.
+func TestAHandOverOutlivesACrash(t *testing.T) {
+	over := func(t *testing.T, p *pgxpool.Pool) {
+		if _, err := p.Exec(t.Context(), "UPDATE lock.claims SET ends = clock_timestamp() WHERE key = 'k' AND fence > 0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, handOver := range map[string]func(*testing.T, *pgxpool.Pool, lock.Backend){
+		"a release": func(t *testing.T, _ *pgxpool.Pool, b lock.Backend) {
+			b.Release(t.Context(), []lock.Claim{on("k", "first", 0)})
+		},
+		"a refusal": func(t *testing.T, p *pgxpool.Pool, b lock.Backend) {
+			over(t, p)
+			b.Acquire(t.Context(), on("k", "third", 0))
+		},
+		"a release that comes too late": func(t *testing.T, p *pgxpool.Pool, b lock.Backend) {
+			over(t, p)
+			b.Release(t.Context(), []lock.Claim{on("k", "first", 0)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()                                         // it waits more than it works
+			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
+			p := pool(t, own.NewDatabase(t))
+			b := backend(t, p, postgres.Options{})
+			told, ready, ended := make(chan lock.Grant, 1), make(chan struct{}), make(chan error, 1)
+			go func() {
+				ended <- b.Listen(t.Context(), "node", func() { close(ready) }, func(g lock.Grant) { told <- g })
+			}()
+			<-ready
+			if a := b.Acquire(t.Context(), on("k", "first", 0)); a.State != lock.Granted {
+				t.Fatal(a)
+			}
+			if a := b.Acquire(t.Context(), on("k", "second", 1)); a.State != lock.Waiting {
+				t.Fatal(a)
+			}
+			handOver(t, p, b)
+			grant := <-told
+			own.Kill()
+			<-ended
+			if err := own.Start(); err != nil {
+				t.Fatal(err)
+			}
+			p.Reset() // its connections are gone
+			var owner string
+			var fence uint64
+			err := p.QueryRow(t.Context(), "SELECT owner, fence FROM lock.claims WHERE key = 'k' AND fence > 0").Scan(&owner, &fence)
+			if err != nil || owner != "second" || fence != grant.Fence {
+				t.Fatalf("the second was told of a fence of %d; after the crash %q has one of %d, %v", grant.Fence, owner, fence, err)
+			}
+		})
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"rushgate/internal/testenv"
 	"rushgate/lock"
 	"rushgate/lock/locktest"
@@ -35,7 +37,8 @@ func TestACrashForgetsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()                                         // it waits more than it works
 			own := testenv.PostgreSQL(t, "wal_writer_delay=10s") // what is not flushed by its commit is lost
-			b := backend(t, pool(t, own.NewDatabase(t)), postgres.Options{})
+			p := pool(t, own.NewDatabase(t))
+			b := backend(t, p, postgres.Options{})
 			l, m := locker(t, b), locker(t, b)
 			c := &crash{T: t, b: b, l: l, m: m}
 			h := get(c)
@@ -47,17 +50,22 @@ func TestACrashForgetsNothing(t *testing.T) {
 			if err := own.Start(); err != nil {
 				t.Fatal(err)
 			}
-			survives(t, h, c.also, m)
+			survives(t, p, h, c.also, m)
 		})
 	}
 }
 
 // survives checks that a lock is still held, and that fences go on.
-func survives(t *testing.T, h, also *lock.Held, m *lock.Locker) {
+func survives(t *testing.T, p *pgxpool.Pool, h, also *lock.Held, m *lock.Locker) {
 	t.Helper()
 	other := locktest.Take(t, m, "other") // it asks until the server answers
 	if other.Fence() <= h.Fence() {
 		t.Fatalf("a fence of %d after %d", other.Fence(), h.Fence())
+	}
+	// Who asks for the key would grant it anew to whoever was first in its line.
+	var fence uint64
+	if err := p.QueryRow(t.Context(), "SELECT fence FROM lock.claims WHERE key = 'k' AND fence > 0").Scan(&fence); err != nil || fence != h.Fence() {
+		t.Fatalf("it was held with a fence of %d, and after the crash of %d, %v", h.Fence(), fence, err)
 	}
 	if _, err := m.TryLock(t.Context(), "k"); !errors.Is(err, lock.ErrHeld) || !h.Valid() {
 		t.Fatal(err)
