@@ -88,11 +88,11 @@ func (r *runner) suffer(ctx context.Context, place lab.Place, d disaster) (Books
 	c.again = true
 	c.plan.Think = max(c.plan.Think, breath)
 	first := c.mark(firstStrike, firstStrike)
-	var strikes atomic.Int64
-	c.enough = func() bool { return c.soldOut() && strikes.Load() > 0 }
+	var hit atomic.Bool
+	c.enough = func() bool { return c.soldOut() && hit.Load() }
 	struck := make(chan error, 1)
 	over := make(chan struct{})
-	go func() { struck <- d.befall(ctx, over, first, s, c, &strikes) }()
+	go func() { struck <- d.befall(ctx, over, first, s, c, &hit) }()
 	all, gaveUp := c.rush(ctx)
 	finished := c.served() && gaveUp == nil
 	close(over)
@@ -122,8 +122,8 @@ func (p Plan) smaller() Plan {
 // that is over in a tenth of a second leaves no time for one.
 const breath = 10 * time.Millisecond
 
-// befall strikes from the first mark on, until the sale is over, and counts.
-func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers, c *crowd, strikes *atomic.Int64) error {
+// befall strikes from the first mark on, until the sale is over, and says that it has.
+func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *sellers, c *crowd, hit *atomic.Bool) error {
 	next := first
 	for n := range d.most {
 		select {
@@ -134,7 +134,7 @@ func (d *disaster) befall(ctx context.Context, over, first <-chan struct{}, s *s
 		if err := d.strike(ctx, s, c, n); err != nil {
 			return err
 		}
-		strikes.Add(1)
+		hit.Store(true)
 		rest := make(chan struct{})
 		timer := time.AfterFunc(breath, func() { close(rest) })
 		defer timer.Stop()
